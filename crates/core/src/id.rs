@@ -1,0 +1,221 @@
+//! Names of threads and objects, and sets of threads.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+/// A thread of the program under test. Thread 0 is the one that the program starts with; the others are
+/// numbered in the order in which they are created within an execution.
+///
+/// ```
+/// use selvedge_core::ThreadId;
+/// assert_eq!(ThreadId(3).to_string(), "3");
+/// assert_eq!(ThreadId(3).index(), 3);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadId(pub u32);
+
+impl ThreadId {
+    /// The identifier as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A synchronisation object or a tracked cell, numbered from 0 in the order in which an execution first
+/// touches them. Two executions with the same schedule number alike; two that differ need not.
+///
+/// ```
+/// use selvedge_core::ObjectId;
+/// let object = ObjectId::new(0);
+/// assert_eq!(object.index(), 0);
+/// assert_eq!(std::mem::size_of::<Option<ObjectId>>(), 4);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId(NonZeroU32);
+
+impl ObjectId {
+    /// The object with this index.
+    ///
+    /// # Panics
+    /// When `index` is `u32::MAX`.
+    pub fn new(index: u32) -> Self {
+        ObjectId(NonZeroU32::new(index.wrapping_add(1)).expect("fewer than 2^32 - 1 objects"))
+    }
+
+    /// The identifier as an index.
+    #[inline]
+    pub fn index(self) -> usize {
+        (self.0.get() - 1) as usize
+    }
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.index().fmt(f)
+    }
+}
+
+/// A set of threads, as a bit set of whole words that never shrinks: clearing and refilling one allocates
+/// nothing.
+///
+/// ```
+/// use selvedge_core::{ThreadId, ThreadSet};
+/// let mut set = ThreadSet::default();
+/// set.insert(ThreadId(70));
+/// set.insert(ThreadId(2));
+/// assert_eq!(set.iter().collect::<Vec<_>>(), [ThreadId(2), ThreadId(70)]);
+/// set.remove(ThreadId(2));
+/// assert!(!set.contains(ThreadId(2)));
+/// assert_eq!(set.len(), 1);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ThreadSet {
+    words: Vec<u64>,
+}
+
+impl ThreadSet {
+    /// Adds a thread.
+    #[inline]
+    pub fn insert(&mut self, thread: ThreadId) {
+        let word = thread.index() / 64;
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << (thread.index() % 64);
+    }
+
+    /// Removes a thread, if it is there.
+    #[inline]
+    pub fn remove(&mut self, thread: ThreadId) {
+        if let Some(word) = self.words.get_mut(thread.index() / 64) {
+            *word &= !(1 << (thread.index() % 64));
+        }
+    }
+
+    /// Adds or removes a thread.
+    #[inline]
+    pub fn set(&mut self, thread: ThreadId, present: bool) {
+        if present { self.insert(thread) } else { self.remove(thread) }
+    }
+
+    /// Whether the thread is in the set.
+    #[inline]
+    pub fn contains(&self, thread: ThreadId) -> bool {
+        self.words.get(thread.index() / 64).is_some_and(|word| word >> (thread.index() % 64) & 1 == 1)
+    }
+
+    /// Whether no thread is in the set.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
+    }
+
+    /// How many threads are in the set.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Removes every thread and keeps the memory.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// The thread with the lowest number.
+    #[inline]
+    pub fn first(&self) -> Option<ThreadId> {
+        self.iter().next()
+    }
+
+    /// The `n`-th thread of the set, from 0, in the order of their numbers.
+    #[inline]
+    pub fn nth(&self, mut n: usize) -> Option<ThreadId> {
+        for (index, &word) in self.words.iter().enumerate() {
+            let count = word.count_ones() as usize;
+            if n < count {
+                let mut word = word;
+                for _ in 0..n {
+                    word &= word - 1;
+                }
+                return Some(ThreadId((index * 64) as u32 + word.trailing_zeros()));
+            }
+            n -= count;
+        }
+        None
+    }
+
+    /// The threads in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        self.words.iter().enumerate().flat_map(|(index, &word)| {
+            std::iter::successors((word != 0).then_some(word), |word| {
+                let rest = word & (word - 1);
+                (rest != 0).then_some(rest)
+            })
+            .map(move |word| ThreadId((index * 64) as u32 + word.trailing_zeros()))
+        })
+    }
+
+    /// The words of the bit set, the lowest threads first.
+    #[inline]
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Makes this set equal to the one with the given words.
+    #[inline]
+    pub fn copy_from_words(&mut self, words: &[u64]) {
+        self.words.clear();
+        self.words.extend_from_slice(words);
+    }
+}
+
+impl PartialEq for ThreadSet {
+    fn eq(&self, other: &Self) -> bool {
+        let (short, long) = if self.words.len() <= other.words.len() {
+            (&self.words, &other.words)
+        } else {
+            (&other.words, &self.words)
+        };
+        short[..] == long[..short.len()] && long[short.len()..].iter().all(|&word| word == 0)
+    }
+}
+
+impl Eq for ThreadSet {}
+
+impl FromIterator<ThreadId> for ThreadSet {
+    fn from_iter<I: IntoIterator<Item = ThreadId>>(threads: I) -> Self {
+        let mut set = ThreadSet::default();
+        threads.into_iter().for_each(|thread| set.insert(thread));
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nth_agrees_with_iter_across_words() {
+        let set: ThreadSet = [0, 3, 63, 64, 65, 130].map(ThreadId).into_iter().collect();
+        let listed: Vec<_> = set.iter().collect();
+        assert_eq!(listed, [0, 3, 63, 64, 65, 130].map(ThreadId));
+        for (n, &thread) in listed.iter().enumerate() {
+            assert_eq!(set.nth(n), Some(thread));
+        }
+        assert_eq!(set.nth(6), None);
+    }
+
+    #[test]
+    fn equality_ignores_trailing_empty_words() {
+        let mut long: ThreadSet = [ThreadId(1), ThreadId(200)].into_iter().collect();
+        long.remove(ThreadId(200));
+        assert_eq!(long, [ThreadId(1)].into_iter().collect());
+    }
+}

@@ -1,0 +1,208 @@
+//! What a check concludes, and what it promises.
+
+use std::fmt;
+
+use crate::{Bounds, CoverageRow, Location, Measure, Schedule, Statistics, Trace};
+
+/// The answer of a check.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Everything within the guarantee was examined and no violation exists there.
+    Holds(Guarantee),
+    /// A violation, which was replayed before it was reported.
+    Violated(Box<Violation>),
+    /// No violation was seen, and the search did not finish.
+    Inconclusive(Gap),
+}
+
+/// What was exhausted, in words that a user can quote. Display gives the sentence.
+///
+/// ```
+/// use selvedge_core::{Bounds, Guarantee};
+/// let all = Guarantee { bounds: Bounds::default(), complete: true };
+/// assert_eq!(all.to_string(), "every execution has been checked");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Guarantee {
+    /// The largest bounds within which the search finished. Where `complete` is set, the bounds that are
+    /// given here cut nothing off, except `yields`, which is given only if it did.
+    pub bounds: Bounds,
+    /// Nothing was cut off by the bound: the answer holds for all executions.
+    pub complete: bool,
+}
+
+impl fmt::Display for Guarantee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fair = |f: &mut fmt::Formatter<'_>| match self.bounds.yields {
+            Some(0) => {
+                f.write_str(" in which no thread yields more often than a thread that could run instead")
+            }
+            Some(n) => write!(
+                f,
+                " in which no thread yields more than {n} {} oftener than a thread that could run instead",
+                if n == 1 { "time" } else { "times" }
+            ),
+            None => Ok(()),
+        };
+        if self.complete {
+            f.write_str("every execution")?;
+            fair(f)?;
+            return f.write_str(" has been checked");
+        }
+        let limits = Bounds { yields: None, ..self.bounds };
+        write!(f, "every execution with {limits}")?;
+        fair(f)?;
+        f.write_str(" has been checked")?;
+        let next = [
+            (Measure::Preemptions, limits.preemptions),
+            (Measure::Contexts, limits.contexts),
+            (Measure::Delays, limits.delays),
+            (Measure::Depth, limits.depth),
+        ];
+        let mut given = next.into_iter().filter_map(|(measure, limit)| limit.map(|n| (measure, n)));
+        match (given.next(), given.next()) {
+            (Some((_, n)), None) => write!(f, "; a remaining bug needs at least {}", n + 1),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Why a search did not finish, and what it did cover.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gap {
+    /// The reason, as a clause: "the time limit of 30 s was reached".
+    pub reason: String,
+    /// What was exhausted before.
+    pub covered: Option<Guarantee>,
+}
+
+/// The kinds of things that can go wrong in a program under test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // Each is the thing it names.
+pub enum ViolationKind {
+    Assertion,
+    Panic,
+    Deadlock,
+    InvalidEndState,
+    DataRace,
+    Livelock,
+    NonProgressCycle,
+    AcceptanceCycle,
+    Ltl,
+    UseAfterFree,
+    DoubleFree,
+    Leak,
+    Crash,
+    LostSignal,
+    StepLimit,
+}
+
+impl ViolationKind {
+    /// Every kind.
+    pub const ALL: [ViolationKind; 15] = [
+        ViolationKind::Assertion,
+        ViolationKind::Panic,
+        ViolationKind::Deadlock,
+        ViolationKind::InvalidEndState,
+        ViolationKind::DataRace,
+        ViolationKind::Livelock,
+        ViolationKind::NonProgressCycle,
+        ViolationKind::AcceptanceCycle,
+        ViolationKind::Ltl,
+        ViolationKind::UseAfterFree,
+        ViolationKind::DoubleFree,
+        ViolationKind::Leak,
+        ViolationKind::Crash,
+        ViolationKind::LostSignal,
+        ViolationKind::StepLimit,
+    ];
+
+    /// The name that the JSON uses.
+    ///
+    /// ```
+    /// assert_eq!(selvedge_core::ViolationKind::DataRace.name(), "data-race");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            ViolationKind::Assertion => "assertion",
+            ViolationKind::Panic => "panic",
+            ViolationKind::Deadlock => "deadlock",
+            ViolationKind::InvalidEndState => "invalid-end-state",
+            ViolationKind::DataRace => "data-race",
+            ViolationKind::Livelock => "livelock",
+            ViolationKind::NonProgressCycle => "non-progress-cycle",
+            ViolationKind::AcceptanceCycle => "acceptance-cycle",
+            ViolationKind::Ltl => "ltl",
+            ViolationKind::UseAfterFree => "use-after-free",
+            ViolationKind::DoubleFree => "double-free",
+            ViolationKind::Leak => "leak",
+            ViolationKind::Crash => "crash",
+            ViolationKind::LostSignal => "lost-signal",
+            ViolationKind::StepLimit => "step-limit",
+        }
+    }
+}
+
+impl fmt::Display for ViolationKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Something that went wrong, and the execution that shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Violation {
+    /// What went wrong.
+    pub kind: ViolationKind,
+    /// What went wrong, in words. May have several lines.
+    pub message: String,
+    /// Where in the program.
+    pub location: Option<Location>,
+    /// Preemptions in the counterexample.
+    pub preemptions: u32,
+    /// Switches of any kind in the counterexample.
+    pub switches: u32,
+    /// Contexts in the counterexample, where contexts are what is bounded.
+    pub contexts: Option<u32>,
+    /// Enough to replay the counterexample.
+    pub schedule: Schedule,
+    /// The counterexample.
+    pub trace: Trace,
+    /// What was exhausted below it without finding a violation, if anything was.
+    pub below: Option<Guarantee>,
+}
+
+/// The result of a check: the verdict, and what the search covered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The answer.
+    pub verdict: Verdict,
+    /// What was covered, a row for each bound that was finished, the smallest bound first.
+    pub rows: Vec<CoverageRow>,
+    /// Numbers about the whole run.
+    pub statistics: Statistics,
+}
+
+impl Outcome {
+    /// What was exhausted, whatever the verdict.
+    pub fn guarantee(&self) -> Option<&Guarantee> {
+        match &self.verdict {
+            Verdict::Holds(guarantee) => Some(guarantee),
+            Verdict::Violated(violation) => violation.below.as_ref(),
+            Verdict::Inconclusive(gap) => gap.covered.as_ref(),
+        }
+    }
+
+    /// The violation, if there is one.
+    pub fn violation(&self) -> Option<&Violation> {
+        match &self.verdict {
+            Verdict::Violated(violation) => Some(violation),
+            _ => None,
+        }
+    }
+
+    /// Whether everything within the guarantee was examined without finding a violation.
+    pub fn holds(&self) -> bool {
+        matches!(self.verdict, Verdict::Holds(_))
+    }
+}
