@@ -49,8 +49,10 @@ pub enum OpKind {
     End,
     /// Creating a thread. Its object is the new thread.
     Spawn,
-    /// Waiting for a thread to end, or asking whether it has.
+    /// Waiting for a thread to end.
     Join,
+    /// Asking whether a thread has ended.
+    IsFinished,
     /// An atomic load.
     Load,
     /// An atomic store.
@@ -203,9 +205,9 @@ impl Op {
                 | (Lock | ReadLock | ReadUnlock, Unlock)
                 | (ReadUnlock, Lock)
                 | (Lock, ReadUnlock)
-        ) && !(matches!((self.kind, other.kind), (Join, End) | (End, Join))
-            && self.access != Access::Read
-            && other.access != Access::Read)
+                | (Join, End)
+                | (End, Join)
+        )
     }
 
     /// Whether the thread lets others run by this operation, so that the switch after it is free: it
