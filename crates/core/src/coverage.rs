@@ -1,5 +1,6 @@
 //! How much a search has covered.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::Measure;
@@ -29,7 +30,7 @@ pub struct CoverageRow {
     /// Time since the search began.
     pub elapsed: Duration,
     /// Further numbers of one engine, by their JSON name (`view_tuples`, `bdd_nodes`, ...).
-    pub extra: Vec<(&'static str, u64)>,
+    pub extra: Vec<(Cow<'static, str>, u64)>,
 }
 
 /// Numbers about a whole run. A number that an engine does not have is `None`, never 0.
@@ -56,5 +57,5 @@ pub struct Statistics {
     /// Distinct states after so many executions, at growing distances: a curve to plot.
     pub growth: Vec<(u64, u64)>,
     /// Further numbers of one engine, by their JSON name.
-    pub extra: Vec<(&'static str, u64)>,
+    pub extra: Vec<(Cow<'static, str>, u64)>,
 }
