@@ -1,0 +1,206 @@
+//! The report for people: what came of the check, the counterexample, how to replay it, and what is known
+//! about everything else. It assumes no knowledge of the papers.
+
+use std::fmt::Write as _;
+
+use selvedge_core::{Guarantee, Statistics, Verdict, Violation};
+
+use crate::{Report, table, trace, words};
+
+/// How the text is to look.
+///
+/// ```
+/// use selvedge_report::Style;
+/// assert_eq!(Style::default(), Style { color: false, width: 100 });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to use a terminal's colours.
+    pub color: bool,
+    /// The columns that there are. A counterexample that does not fit beside itself, one column a thread, is
+    /// given one thread after the other.
+    pub width: usize,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Style { color: false, width: 100 }
+    }
+}
+
+impl Style {
+    pub(crate) fn paint(&self, code: &str, text: &str) -> String {
+        if self.color && !text.trim().is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_string()
+        }
+    }
+
+    pub(crate) fn dim(&self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    fn bold(&self, text: &str) -> String {
+        self.paint("1", text)
+    }
+}
+
+/// The report as text that ends with a line's end. `replay` is the command that replays the counterexample,
+/// as the caller's users would type it; without it the report gives the token alone.
+///
+/// ```
+/// use selvedge_core::{Gap, Outcome, Statistics, Verdict};
+/// use selvedge_report::{Report, Style, to_text};
+///
+/// let gap = Gap { reason: "the time limit of 30 s was reached".into(), covered: None };
+/// let outcome =
+///     Outcome { verdict: Verdict::Inconclusive(gap), rows: vec![], statistics: Statistics::default() };
+/// let report = Report { subject: "queue.rs".into(), engine: "stateless".into(), outcome };
+/// let text = to_text(&report, &Style::default(), None);
+/// assert!(text.contains("did not finish: the time limit of 30 s was reached."), "{text}");
+/// ```
+pub fn to_text(report: &Report, style: &Style, replay: Option<&str>) -> String {
+    let subject = words::visible(&report.subject);
+    let outcome = &report.outcome;
+    let mut text = match &outcome.verdict {
+        Verdict::Holds(guarantee) => {
+            let mut text = headline(style, "1;32", "HOLDS", &subject);
+            paragraph(&mut text, style, &holds(guarantee));
+            text
+        }
+        Verdict::Violated(violation) => {
+            let mut text = headline(style, "1;31", "VIOLATED", &subject);
+            violated(&mut text, style, violation, replay);
+            text
+        }
+        Verdict::Inconclusive(gap) => {
+            let mut text = headline(style, "1;33", "INCONCLUSIVE", &subject);
+            let reason = words::visible(gap.reason.trim().trim_end_matches('.'));
+            let why = format!("No violation was seen, but the search did not finish: {reason}.");
+            paragraph(&mut text, style, &why);
+            let covered = match &gap.covered {
+                Some(guarantee) => format!("Covered: {guarantee}."),
+                None => "Covered: no bound was finished, so nothing is ruled out yet.".to_string(),
+            };
+            paragraph(&mut text, style, &covered);
+            paragraph(&mut text, style, &format!("What to do next: {}", advice(&reason)));
+            text
+        }
+    };
+    let rows = table::coverage(&outcome.rows, style);
+    if !rows.is_empty() {
+        text.push_str(&style.bold("Coverage (each row includes the rows above it):"));
+        text.push_str("\n\n");
+        text.push_str(&rows);
+        text.push('\n');
+    }
+    paragraph(&mut text, style, &totals(&outcome.statistics));
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+fn headline(style: &Style, code: &str, verdict: &str, subject: &str) -> String {
+    format!("{}: {}\n\n", style.paint(code, verdict), style.bold(subject))
+}
+
+/// Adds lines of at most the style's width, and an empty one.
+fn paragraph(text: &mut String, style: &Style, words: &str) {
+    for line in words::wrap(words, style.width.max(20)) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text.push('\n');
+}
+
+fn holds(guarantee: &Guarantee) -> String {
+    let claim = format!("No violation: {guarantee}.");
+    match (guarantee.complete, guarantee.bounds.yields) {
+        (true, None) => format!("{claim} No bound cut anything off, so the answer is final."),
+        _ => claim,
+    }
+}
+
+fn violated(text: &mut String, style: &Style, violation: &Violation, replay: Option<&str>) {
+    let place = match &violation.location {
+        Some(location) => format!(" at {}", words::visible(&location.to_string())),
+        None => String::new(),
+    };
+    text.push_str(&style.paint("1;31", violation.kind.name()));
+    text.push_str(&style.bold(&place));
+    text.push('\n');
+    for line in violation.message.lines() {
+        let _ = writeln!(text, "  {}", words::visible(line));
+    }
+    text.push('\n');
+
+    if !violation.trace.steps.is_empty() {
+        let mut counts = vec![words::count(violation.preemptions.into(), "preemption")];
+        counts.push(words::count(violation.switches.into(), "switch"));
+        counts.extend(violation.contexts.map(|contexts| words::count(contexts.into(), "context")));
+        counts.push(words::count(violation.trace.steps.len() as u64, "step"));
+        let heading = format!("Counterexample ({}):", counts.join(", "));
+        let _ = writeln!(text, "{}\n", style.bold(&heading));
+        text.push_str(&trace::counterexample(&violation.trace, style));
+        text.push('\n');
+    }
+
+    let token = violation.schedule.to_string();
+    let how = match replay {
+        Some(command) if command.contains(&token) => command.to_string(),
+        Some(command) => format!("{command}  (token {token})"),
+        None => token,
+    };
+    // Never wrapped: it is there to be copied.
+    let _ = writeln!(text, "{} {how}\n", style.bold("Replay:"));
+    let below = match &violation.below {
+        Some(guarantee) => format!("Below it: {guarantee}."),
+        None => {
+            "Below it: no smaller bound was finished, so there may be a simpler counterexample.".to_string()
+        }
+    };
+    paragraph(text, style, &below);
+}
+
+/// What to do about a search that did not finish, by a word in its reason.
+fn advice(reason: &str) -> &'static str {
+    const BY_WORD: [(&str, &str); 7] = [
+        ("interrupt", "run it again and let it finish, or ask for a smaller bound (--preemptions 1)."),
+        ("time", "allow more time (--time 10m), or ask for a smaller bound (--preemptions 1)."),
+        (
+            "execution",
+            "allow more executions (--max-executions), or ask for a smaller bound (--preemptions 1).",
+        ),
+        ("memory", "allow more memory (--memory), or ask for a smaller bound (--preemptions 1)."),
+        ("random", SAMPLED),
+        ("sampl", SAMPLED),
+        ("pct", SAMPLED),
+    ];
+    const SAMPLED: &str =
+        "a search that samples can find bugs and never rules them out; for a guarantee use --strategy icb.";
+    let reason = reason.to_lowercase();
+    BY_WORD
+        .into_iter()
+        .find(|(word, _)| reason.contains(word))
+        .map_or("ask for a smaller bound (--preemptions 1), or make the program smaller.", |(_, advice)| {
+            advice
+        })
+}
+
+/// The numbers of the whole run, as a sentence.
+fn totals(statistics: &Statistics) -> String {
+    let mut parts = Vec::new();
+    for (value, noun) in [
+        (statistics.executions, "execution"),
+        (statistics.steps, "step"),
+        (statistics.states, "state"),
+        (statistics.transitions, "transition"),
+    ] {
+        parts.extend(value.map(|n| words::count(n, noun)));
+    }
+    parts.extend(statistics.depth.map(|n| format!("a depth of {}", words::number(n))));
+    parts.extend(statistics.peak_memory_bytes.map(words::bytes));
+    let took = words::time(statistics.elapsed);
+    if parts.is_empty() { format!("It took {took}.") } else { format!("{} in {took}.", parts.join(", ")) }
+}
