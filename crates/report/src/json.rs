@@ -1,24 +1,15 @@
 //! Results as JSON text, and back.
 //!
 //! One result is one line, so that a file to which several checks append is read line by line. The shape is
-//! in [`crate::schema`]; here is what it means.
+//! in [`crate::schema`], and what it means in [`crate::convert`].
 
 use std::fmt;
-use std::time::Duration;
 
-use selvedge_core::{
-    Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Statistics, Step, Trace, Verdict,
-    Violation, ViolationKind,
-};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Report;
-use crate::schema::{
-    Coverage1, Extra, Guarantee1, Result1, SCHEMA, Statistics1, Step1, Verdict1, Violation1,
-};
-
-/// Threads beyond this are taken for a mistake in a trace that does not name its threads.
-const MOST_THREADS: usize = 1 << 16;
+use crate::convert::{read_result, write_result};
+use crate::schema::{Result1, SCHEMA};
 
 /// Why a text is not a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +32,29 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// How a result came about, for who wants to replay it: `selvedge check` with these words.
+///
+/// ```
+/// use selvedge_report::Origin;
+/// let origin = Origin {
+///     file: "tests/queue.rs".into(),
+///     filter: Some("close".into()),
+///     arguments: vec!["--preemptions".into(), "3".into()],
+/// };
+/// assert_eq!(origin.file, "tests/queue.rs");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The file that was checked, as it was given.
+    pub file: String,
+    /// Which of its checks, if not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+    /// The options.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+}
+
 /// The result as one line of JSON, without the end of the line.
 ///
 /// ```
@@ -52,23 +66,23 @@ impl std::error::Error for Error {}
 /// assert!(to_json(&report).starts_with(r#"{"schema":"selvedge/result/1","subject":"queue""#));
 /// ```
 pub fn to_json(report: &Report) -> String {
-    let outcome = &report.outcome;
-    let (verdict, gap) = match &outcome.verdict {
-        Verdict::Holds(_) => (Verdict1::Holds, None),
-        Verdict::Violated(_) => (Verdict1::Violated, None),
-        Verdict::Inconclusive(gap) => (Verdict1::Inconclusive, Some(gap.reason.clone())),
-    };
-    let result = Result1 {
-        schema: SCHEMA.to_string(),
-        subject: report.subject.clone(),
-        engine: report.engine.clone(),
-        verdict,
-        gap,
-        guarantee: outcome.guarantee().map(write_guarantee),
-        violation: outcome.violation().map(write_violation),
-        coverage: outcome.rows.iter().map(write_row).collect(),
-        statistics: write_statistics(&outcome.statistics),
-    };
+    to_json_with_origin(report, None)
+}
+
+/// The result as one line of JSON that also says how it came about.
+///
+/// ```
+/// # use selvedge_core::{Guarantee, Outcome, Statistics, Verdict};
+/// # use selvedge_report::{Origin, Report, from_json_all_with_origin, to_json_with_origin};
+/// # let verdict = Verdict::Holds(Guarantee { complete: true, ..Guarantee::default() });
+/// # let outcome = Outcome { verdict, rows: vec![], statistics: Statistics::default() };
+/// # let report = Report { subject: "queue".into(), engine: "stateless".into(), outcome };
+/// let origin = Origin { file: "tests/queue.rs".into(), ..Origin::default() };
+/// let text = to_json_with_origin(&report, Some(&origin));
+/// assert_eq!(from_json_all_with_origin(&text).unwrap(), [(report, Some(origin))]);
+/// ```
+pub fn to_json_with_origin(report: &Report, origin: Option<&Origin>) -> String {
+    let result = Result1 { origin: origin.cloned(), ..write_result(report) };
     serde_json::to_string(&result).expect("strings and finite numbers under string keys are always JSON")
 }
 
@@ -110,6 +124,18 @@ pub fn from_json(text: &str) -> Result<Report, Error> {
 /// # Errors
 /// When the text is empty, or is anything but results one after the other.
 pub fn from_json_all(text: &str) -> Result<Vec<Report>, Error> {
+    Ok(from_json_all_with_origin(text)?.into_iter().map(|(report, _)| report).collect())
+}
+
+/// Reads the results of a text, each with how it came about, where it says so.
+///
+/// ```
+/// assert!(selvedge_report::from_json_all_with_origin("").is_err());
+/// ```
+///
+/// # Errors
+/// When the text is empty, or is anything but results one after the other.
+pub fn from_json_all_with_origin(text: &str) -> Result<Vec<(Report, Option<Origin>)>, Error> {
     /// Looked at first: a result of another version is not to be blamed for what this one does not know.
     #[derive(Deserialize)]
     struct Header {
@@ -137,9 +163,11 @@ pub fn from_json_all(text: &str) -> Result<Vec<Report>, Error> {
             }
             None => return Err(place("an object without \"schema\"".into(), NOT_OURS)),
         }
-        let result: Result1 =
+        let mut result: Result1 =
             serde_json::from_str(&text[start..end]).map_err(|error| syntax(text, start, &error))?;
-        reports.push(read_result(result).map_err(|message| place(message, NOT_OURS))?);
+        let origin = result.origin.take();
+        let report = read_result(result).map_err(|message| place(message, NOT_OURS))?;
+        reports.push((report, origin));
         start = end;
     }
     if reports.is_empty() {
@@ -173,195 +201,4 @@ fn syntax(text: &str, start: usize, error: &serde_json::Error) -> Error {
         _ => NOT_OURS,
     };
     Error { line: error.line().max(1) + first_line - 1, column: column.max(1), message, remedy }
-}
-
-fn write_guarantee(guarantee: &Guarantee) -> Guarantee1 {
-    let Bounds { preemptions, contexts, delays, yields, depth } = guarantee.bounds;
-    Guarantee1 { preemptions, contexts, delays, yields, depth, complete: guarantee.complete }
-}
-
-fn read_guarantee(guarantee: Guarantee1) -> Guarantee {
-    let Guarantee1 { preemptions, contexts, delays, yields, depth, complete } = guarantee;
-    Guarantee { bounds: Bounds { preemptions, contexts, delays, yields, depth }, complete }
-}
-
-fn write_violation(violation: &Violation) -> Violation1 {
-    let trace = &violation.trace;
-    let steps = trace.steps.iter().enumerate().map(|(index, step)| Step1 {
-        step: index,
-        thread: step.thread,
-        name: trace.threads.get(step.thread).cloned().unwrap_or_else(|| unnamed(step.thread)),
-        op: step.op.clone(),
-        value: step.value.clone(),
-        location: step.location.as_ref().map(Location::to_string),
-        preemption: step.preemption,
-    });
-    Violation1 {
-        kind: violation.kind.name().to_string(),
-        message: violation.message.clone(),
-        location: violation.location.as_ref().map(Location::to_string),
-        preemptions: violation.preemptions,
-        switches: violation.switches,
-        contexts: violation.contexts,
-        schedule: violation.schedule.to_string(),
-        threads: Some(trace.threads.clone()),
-        trace: steps.collect(),
-        loop_start: trace.loop_start,
-    }
-}
-
-/// What a thread is called that has no name.
-pub(crate) fn unnamed(thread: usize) -> String {
-    format!("thread {thread}")
-}
-
-fn write_row(row: &CoverageRow) -> Coverage1 {
-    Coverage1 {
-        bound: row.bound,
-        measure: Some(row.measure.name().to_string()),
-        executions: row.executions,
-        distinct: row.distinct,
-        states: row.states,
-        transitions: row.transitions,
-        seconds: row.elapsed.as_secs_f64(),
-        extra: Extra(row.extra.clone()),
-    }
-}
-
-fn write_statistics(statistics: &Statistics) -> Statistics1 {
-    Statistics1 {
-        seconds: statistics.elapsed.as_secs_f64(),
-        peak_memory_bytes: statistics.peak_memory_bytes,
-        executions: statistics.executions,
-        steps: statistics.steps,
-        states: statistics.states,
-        transitions: statistics.transitions,
-        matched: statistics.matched,
-        depth: statistics.depth,
-        state_bytes: statistics.state_bytes,
-        growth: statistics.growth.clone(),
-        extra: Extra(statistics.extra.clone()),
-    }
-}
-
-fn read_result(result: Result1) -> Result<Report, String> {
-    let guarantee = result.guarantee.map(read_guarantee);
-    let verdict = match result.verdict {
-        Verdict1::Holds => {
-            Verdict::Holds(guarantee.ok_or("the verdict is \"holds\", and there is no \"guarantee\"")?)
-        }
-        Verdict1::Violated => {
-            let violation =
-                result.violation.ok_or("the verdict is \"violated\", and there is no \"violation\"")?;
-            Verdict::Violated(Box::new(read_violation(violation, guarantee)?))
-        }
-        Verdict1::Inconclusive => {
-            let reason = result.gap.ok_or("the verdict is \"inconclusive\", and there is no \"gap\"")?;
-            Verdict::Inconclusive(Gap { reason, covered: guarantee })
-        }
-    };
-    let rows = result.coverage.into_iter().map(read_row).collect::<Result<_, _>>()?;
-    let outcome = Outcome { verdict, rows, statistics: read_statistics(result.statistics)? };
-    Ok(Report { subject: result.subject, engine: result.engine, outcome })
-}
-
-fn read_violation(violation: Violation1, below: Option<Guarantee>) -> Result<Violation, String> {
-    let kind = ViolationKind::ALL
-        .into_iter()
-        .find(|kind| kind.name() == violation.kind)
-        .ok_or_else(|| format!("there is no kind of violation called {:?}", violation.kind))?;
-    let threads = match violation.threads {
-        Some(threads) => threads,
-        None => threads_of(&violation.trace)?,
-    };
-    let mut steps = Vec::with_capacity(violation.trace.len());
-    for (index, step) in violation.trace.into_iter().enumerate() {
-        if step.thread >= threads.len() {
-            return Err(format!("step {index} is by thread {}, which is not in \"threads\"", step.thread));
-        }
-        let location = step.location.as_deref().map(read_location).transpose()?;
-        let Step1 { thread, op, value, preemption, .. } = step;
-        steps.push(Step { thread, op, value, location, preemption });
-    }
-    if violation.loop_start.is_some_and(|start| start >= steps.len()) {
-        return Err("\"loop_start\" is not a step of the trace".into());
-    }
-    Ok(Violation {
-        kind,
-        message: violation.message,
-        location: violation.location.as_deref().map(read_location).transpose()?,
-        preemptions: violation.preemptions,
-        switches: violation.switches,
-        contexts: violation.contexts,
-        schedule: violation.schedule.parse().map_err(|error| format!("\"schedule\" is {error}"))?,
-        trace: Trace { threads, steps, loop_start: violation.loop_start },
-        below,
-    })
-}
-
-/// The names of the threads as the steps tell them.
-fn threads_of(steps: &[Step1]) -> Result<Vec<String>, String> {
-    let count = steps.iter().map(|step| step.thread.saturating_add(1)).max().unwrap_or(0);
-    if count > MOST_THREADS {
-        return Err(format!("a step is by thread {}, and there is no \"threads\"", count - 1));
-    }
-    let mut threads: Vec<String> = (0..count).map(unnamed).collect();
-    for step in steps.iter().filter(|step| !step.name.is_empty()) {
-        threads[step.thread].clone_from(&step.name);
-    }
-    Ok(threads)
-}
-
-/// `FILE:LINE` or `FILE:LINE:COLUMN`; the file may have colons of its own.
-fn read_location(text: &str) -> Result<Location, String> {
-    let numbered = |text: &str| {
-        let (rest, number) = text.rsplit_once(':')?;
-        Some((rest.to_string(), number.parse::<u32>().ok()?))
-    };
-    let (rest, last) = numbered(text).ok_or_else(|| format!("the location {text:?} is not FILE:LINE"))?;
-    Ok(match numbered(&rest) {
-        Some((file, line)) => Location { file, line, column: Some(last) },
-        None => Location { file: rest, line: last, column: None },
-    })
-}
-
-fn read_row(row: Coverage1) -> Result<CoverageRow, String> {
-    const MEASURES: [Measure; 4] = [Measure::Preemptions, Measure::Contexts, Measure::Delays, Measure::Depth];
-    let measure = match row.measure {
-        None => Measure::default(),
-        Some(name) => MEASURES
-            .into_iter()
-            .find(|measure| measure.name() == name)
-            .ok_or_else(|| format!("there is no bound called {name:?}"))?,
-    };
-    Ok(CoverageRow {
-        bound: row.bound,
-        measure,
-        executions: row.executions,
-        distinct: row.distinct,
-        states: row.states,
-        transitions: row.transitions,
-        elapsed: read_seconds(row.seconds)?,
-        extra: row.extra.0,
-    })
-}
-
-fn read_statistics(statistics: Statistics1) -> Result<Statistics, String> {
-    Ok(Statistics {
-        elapsed: read_seconds(statistics.seconds)?,
-        peak_memory_bytes: statistics.peak_memory_bytes,
-        executions: statistics.executions,
-        steps: statistics.steps,
-        states: statistics.states,
-        transitions: statistics.transitions,
-        matched: statistics.matched,
-        depth: statistics.depth,
-        state_bytes: statistics.state_bytes,
-        growth: statistics.growth,
-        extra: statistics.extra.0,
-    })
-}
-
-fn read_seconds(seconds: f64) -> Result<Duration, String> {
-    Duration::try_from_secs_f64(seconds).map_err(|_| format!("{seconds} is not a time in seconds"))
 }

@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod convert;
 mod json;
 mod schema;
 mod table;
@@ -25,7 +26,9 @@ mod text;
 mod trace;
 mod words;
 
-pub use json::{Error, from_json, from_json_all, to_json};
+pub use json::{
+    Error, Origin, from_json, from_json_all, from_json_all_with_origin, to_json, to_json_with_origin,
+};
 pub use text::{Style, to_text};
 
 use selvedge_core::Outcome;

@@ -12,6 +12,8 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::Origin;
+
 /// What the `schema` field says.
 pub(crate) const SCHEMA: &str = "selvedge/result/1";
 
@@ -30,6 +32,8 @@ pub(crate) struct Result1 {
     #[serde(default)]
     pub(crate) coverage: Vec<Coverage1>,
     pub(crate) statistics: Statistics1,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) origin: Option<Origin>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use selvedge_core::{Location, Step, Trace};
 
-use crate::json::unnamed;
+use crate::convert::unnamed;
 use crate::text::Style;
 use crate::words::{self, width, wrap};
 
@@ -199,7 +199,7 @@ impl Drawing<'_> {
         let taken = 2 + numbers + 2 * threads.len() + 2 + self.places.widest;
         fit(&mut widths, self.style.width.checked_sub(taken)?)?;
 
-        let mut lines = Lines { numbers, text: String::new() };
+        let mut lines = Lines::default();
         let headings: Vec<String> = threads.iter().map(|&thread| self.name(thread)).collect();
         let heights = headings.iter().zip(&widths).map(|(name, &room)| wrap(name, room).len());
         for row in 0..heights.max().unwrap_or(0) {
@@ -257,7 +257,7 @@ impl Drawing<'_> {
         });
         let taken = 2 + numbers + 2 + 2 + self.places.widest;
         let room = natural.max().unwrap_or(0).min(self.style.width.saturating_sub(taken).max(NARROWEST));
-        let mut lines = Lines { numbers, text: String::new() };
+        let mut lines = Lines::default();
         if let Some(first) = self.trace.steps.first() {
             lines.push_mark(&self.paint(first.thread, &self.name(first.thread)));
         }
@@ -292,8 +292,8 @@ impl Drawing<'_> {
 }
 
 /// The lines of a drawing: a number, the middle, a place.
+#[derive(Default)]
 struct Lines {
-    numbers: usize,
     text: String,
 }
 
@@ -305,7 +305,6 @@ impl Lines {
     }
 
     fn push_mark(&mut self, mark: &str) {
-        let _ = self.numbers;
         self.text.push_str("  ");
         self.text.push_str(mark);
         self.text.push('\n');

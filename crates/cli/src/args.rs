@@ -1,0 +1,173 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::value::{Memory, Time};
+
+/// Finds concurrency bugs, and says exactly how much it has ruled out.
+///
+/// Selvedge runs your program under every schedule it needs to, the simplest first, and ends with one of
+/// three answers: VIOLATED, with the simplest failing schedule; HOLDS, for every execution up to a bound on
+/// preemptions that it names, or for all; INCONCLUSIVE, and why.
+///
+/// A preemption is a switch away from a thread that could have gone on. Most concurrency bugs need only one
+/// or two.
+#[derive(Debug, Parser)]
+#[command(name = "selvedge", version, after_help = STATUS, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const STATUS: &str = "Exit status: 0 holds; 1 violated; 2 the input or the command line is wrong; \
+                      3 inconclusive.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check a program: find a bug, or say what has been ruled out
+    #[command(after_help = STATUS)]
+    Check(Check),
+    /// Run a counterexample again, as `check --trace FILE` wrote it
+    #[command(after_help = STATUS)]
+    Replay(Replay),
+    /// Print a result that `check --json FILE` wrote
+    Report(Report),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// What to check: a .rs file that is an example, a test or a binary of a cargo package
+    pub(crate) file: PathBuf,
+    /// Only the checks whose test has this in its name
+    pub(crate) filter: Option<String>,
+    #[command(flatten)]
+    pub(crate) options: Options,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// What to search. Each engine has some of these; one that it has not is refused.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "What to search")]
+pub(crate) struct Options {
+    /// Executions with at most N preemptions: 0 first, then 1, up to N
+    #[arg(long, value_name = "N")]
+    pub(crate) preemptions: Option<u32>,
+    /// Executions with at most N contexts (uninterrupted runs of one thread)
+    #[arg(long, value_name = "N")]
+    pub(crate) contexts: Option<u32>,
+    /// Executions in which no thread yields N times more than one that could run instead
+    #[arg(long, value_name = "N")]
+    pub(crate) yields: Option<u32>,
+    /// Executions with at most N departures from a round-robin scheduler
+    #[arg(long, value_name = "N")]
+    pub(crate) delays: Option<u32>,
+    /// Executions of at most N steps
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<u32>,
+    /// Search at the given bound at once, not from 0 up to it
+    #[arg(long)]
+    pub(crate) at_bound: bool,
+    /// How to search: icb (fewest preemptions first), dfs, delay, depth, random, pct, ...
+    #[arg(long, value_name = "NAME")]
+    pub(crate) strategy: Option<String>,
+    /// Switch threads at every access to shared memory, not only at synchronisation
+    #[arg(long)]
+    pub(crate) race_mode: bool,
+    /// Stop after so many executions
+    #[arg(long, value_name = "N")]
+    pub(crate) max_executions: Option<u64>,
+    /// Stop after this time: 30s, 10m, 2h
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time: Option<Time>,
+    /// Stop before using more memory than this: 512M, 4G
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Memory>,
+    /// Use so many cores
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) jobs: Option<u32>,
+    /// Begin random choices here, to get the same ones again
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+impl Options {
+    /// The options that were given, as they are written on the command line, with their values.
+    pub(crate) fn given(&self) -> Vec<(&'static str, Option<String>)> {
+        let flag = |name, on: bool| on.then_some((name, None));
+        fn value<T: ToString>(
+            name: &'static str,
+            value: &Option<T>,
+        ) -> Option<(&'static str, Option<String>)> {
+            value.as_ref().map(|value| (name, Some(value.to_string())))
+        }
+        [
+            value("--preemptions", &self.preemptions),
+            value("--contexts", &self.contexts),
+            value("--yields", &self.yields),
+            value("--delays", &self.delays),
+            value("--depth", &self.depth),
+            flag("--at-bound", self.at_bound),
+            value("--strategy", &self.strategy),
+            flag("--race-mode", self.race_mode),
+            value("--max-executions", &self.max_executions),
+            value("--time", &self.time),
+            value("--memory", &self.memory.map(|memory| memory.0)),
+            value("--jobs", &self.jobs),
+            value("--seed", &self.seed),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// Where the answer goes.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Where the answer goes")]
+pub(crate) struct Output {
+    /// Write the result as JSON to this file, one line a check; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the result as a web page (not there yet)
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub(crate) html: Option<PathBuf>,
+    /// Write the first counterexample to this file, for `selvedge replay`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Print no report; the exit status tells the answer
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// The counterexample: a file that `selvedge check --trace FILE` or `--json FILE` wrote
+    #[arg(value_name = "TRACE")]
+    pub(crate) counterexample: PathBuf,
+    /// The program, if it is elsewhere than when it was checked
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The result: a file that `selvedge check --json FILE` wrote; - is standard input
+    pub(crate) result: PathBuf,
+    /// Write it as a web page (not there yet)
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub(crate) html: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,95 @@
+//! What each command does.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow, bail};
+use clap::Parser as _;
+
+use crate::args::{Check, Cli, Command, Replay, Report};
+use crate::frontend::{self, Checked, Request};
+use crate::output::{Sink, Status, emit, refuse_html, style};
+
+/// `selvedge check FILE`.
+pub(crate) fn check(check: &Check) -> anyhow::Result<Status> {
+    let mut sink = Sink::open(&check.output)?;
+    let request =
+        Request { file: &check.file, filter: check.filter.as_deref(), options: &check.options, replay: None };
+    finish(&mut sink, &frontend::check(&request)?)
+}
+
+/// `selvedge replay TRACE`.
+pub(crate) fn replay(replay: &Replay) -> anyhow::Result<Status> {
+    let text = read(&replay.counterexample)?;
+    let (report, origin) = selvedge_report::from_json_all_with_origin(&text)
+        .with_context(|| replay.counterexample.display().to_string())?
+        .into_iter()
+        .find(|(report, _)| report.outcome.violation().is_some())
+        .ok_or_else(|| {
+            anyhow!("{} has no violation, so there is nothing to replay", replay.counterexample.display())
+        })?;
+    let violation = report.outcome.violation().expect("it was looked for");
+    let mut words = vec!["selvedge".to_string(), "check".to_string()];
+    words.extend(origin.iter().flat_map(|origin| origin.arguments.iter().cloned()));
+    words.push("--".to_string());
+    let file = replay.file.as_ref().map(|file| file.display().to_string());
+    let Some(file) = file.or_else(|| origin.as_ref().map(|origin| origin.file.clone())) else {
+        bail!(
+            "{path} does not say which program it is from; name it: selvedge replay {path} FILE",
+            path = replay.counterexample.display()
+        );
+    };
+    if !Path::new(&file).exists() {
+        bail!(
+            "{file}, which {trace} is from, is not here; go to the directory of the check, \
+             or name the program: selvedge replay {trace} FILE",
+            trace = replay.counterexample.display()
+        );
+    }
+    words.push(file);
+    words.extend(origin.and_then(|origin| origin.filter));
+    let check = match Cli::try_parse_from(words) {
+        Ok(Cli { command: Command::Check(check) }) => check,
+        _ => bail!(
+            "{} has options that this version does not know; run the check again",
+            replay.counterexample.display()
+        ),
+    };
+    let mut sink = Sink::open(&replay.output)?;
+    let request = Request {
+        file: &check.file,
+        filter: check.filter.as_deref(),
+        options: &check.options,
+        replay: Some((&violation.schedule, &report.subject)),
+    };
+    finish(&mut sink, &frontend::check(&request)?)
+}
+
+/// `selvedge report RESULT.json`.
+pub(crate) fn report(report: &Report) -> anyhow::Result<Status> {
+    refuse_html(report.html.as_deref())?;
+    let text = read(&report.result)?;
+    let reports =
+        selvedge_report::from_json_all(&text).with_context(|| report.result.display().to_string())?;
+    let texts: Vec<String> =
+        reports.iter().map(|report| selvedge_report::to_text(report, &style(false), None)).collect();
+    emit(&mut std::io::stdout(), &texts.join("\n"))?;
+    Ok(Status::Holds)
+}
+
+fn finish(sink: &mut Sink, checked: &[Checked]) -> anyhow::Result<Status> {
+    sink.write(checked)?;
+    Ok(checked.iter().map(|checked| Status::of(&checked.report)).max().unwrap_or(Status::Mistake))
+}
+
+/// A file's text, or standard input's for `-`.
+fn read(path: &Path) -> anyhow::Result<String> {
+    const REMEDY: &str = "give a result as `selvedge check --json FILE` writes it";
+    if path == Path::new("-") {
+        let mut text = String::new();
+        let read = std::io::stdin().read_to_string(&mut text);
+        return read.map(|_| text).map_err(|error| anyhow!("cannot read standard input: {error}; {REMEDY}"));
+    }
+    std::fs::read_to_string(path)
+        .map_err(|error| anyhow!("cannot read {}: {error}; {REMEDY}", path.display()))
+}

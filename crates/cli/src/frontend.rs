@@ -1,0 +1,90 @@
+//! The front ends: each takes one kind of file to an engine. A new one is a file here and a line in
+//! [`FRONT_ENDS`].
+
+mod rust;
+
+use std::path::Path;
+
+use anyhow::bail;
+use selvedge_core::Schedule;
+use selvedge_report::{Origin, Report};
+
+use crate::args::Options;
+
+/// Every front end; the first that accepts a file gets it.
+const FRONT_ENDS: &[&FrontEnd] = &[&rust::FRONT_END];
+
+/// What takes one kind of file to an engine.
+pub(crate) struct FrontEnd {
+    /// What it is called: "Rust".
+    name: &'static str,
+    /// The files it takes, for a message: "a .rs file of a cargo package".
+    files: &'static str,
+    /// Whether the file is one of its kind, by its name or its first bytes.
+    accepts: fn(&Path) -> bool,
+    /// Whether it can be told which checks of a file to do.
+    filters: bool,
+    /// The options that it knows, of [`Options`]; any other is refused before it is called.
+    options: &'static [&'static str],
+    /// Checks a file: at least one result, or an error.
+    check: fn(&Request<'_>) -> anyhow::Result<Vec<Checked>>,
+}
+
+/// What a front end is asked.
+pub(crate) struct Request<'a> {
+    /// The file, which exists.
+    pub(crate) file: &'a Path,
+    /// Only the checks with this in their name.
+    pub(crate) filter: Option<&'a str>,
+    /// What to search.
+    pub(crate) options: &'a Options,
+    /// Not to search, but to run this one execution of the check with this name.
+    pub(crate) replay: Option<(&'a Schedule, &'a str)>,
+}
+
+/// A result, and how to get it again.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    /// The result.
+    pub(crate) report: Report,
+    /// What was checked with which options, for a trace file.
+    pub(crate) origin: Origin,
+    /// The command that replays the counterexample, if there is one.
+    pub(crate) replay: Option<String>,
+}
+
+/// Checks a file with the front end that takes it.
+pub(crate) fn check(request: &Request<'_>) -> anyhow::Result<Vec<Checked>> {
+    let path = request.file.display();
+    let metadata = match std::fs::metadata(request.file) {
+        Ok(metadata) => metadata,
+        Err(error) => bail!("cannot read {path}: {error}; give the file to check"),
+    };
+    if metadata.is_dir() {
+        bail!(
+            "{path} is a directory; give the file to check, such as one of its examples/*.rs or tests/*.rs"
+        );
+    }
+    let Some(front_end) = FRONT_ENDS.iter().find(|front_end| (front_end.accepts)(request.file)) else {
+        bail!("{path} is of a kind that Selvedge does not check; it takes\n{}", supported());
+    };
+    if request.filter.is_some() && !front_end.filters {
+        bail!("{path} has a single check, so there is no choosing by name; leave the second argument out");
+    }
+    for (name, _) in request.options.given() {
+        if !front_end.options.contains(&name) {
+            bail!(
+                "{name} is not an option for {} files; they take {}",
+                front_end.name,
+                front_end.options.join(", ")
+            );
+        }
+    }
+    (front_end.check)(request)
+}
+
+/// The files that are supported, a line a front end.
+fn supported() -> String {
+    let lines = FRONT_ENDS.iter().map(|front_end| format!("  {}: {}", front_end.name, front_end.files));
+    lines.collect::<Vec<_>>().join("\n")
+}

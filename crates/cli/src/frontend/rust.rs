@@ -1,0 +1,189 @@
+//! Rust: an example, a binary, an integration test or the unit tests of a cargo package that uses the
+//! `selvedge` library.
+//!
+//! The engine is in the program, so the program is built and run, with the options in its environment. For
+//! each check that ends the library appends its result, one line of JSON, to the file that `SELVEDGE_JSON`
+//! names; that is what is read back here.
+
+mod process;
+mod target;
+
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow, bail};
+use selvedge_report::Origin;
+
+use super::{Checked, FrontEnd, Request};
+use crate::output::quote;
+use crate::progress;
+use process::Ended;
+use target::{Target, Way};
+
+pub(super) const FRONT_END: FrontEnd = FrontEnd {
+    name: "Rust",
+    files: "a .rs file that is an example, a test or a binary of a cargo package",
+    accepts: |path| path.extension().is_some_and(|extension| extension == "rs"),
+    filters: true,
+    options: &[
+        "--preemptions",
+        "--yields",
+        "--delays",
+        "--depth",
+        "--at-bound",
+        "--strategy",
+        "--race-mode",
+        "--max-executions",
+        "--time",
+        "--jobs",
+        "--seed",
+    ],
+    check,
+};
+
+/// What the library calls an option: `--race-mode` is `SELVEDGE_RACE_MODE`.
+fn variable(option: &str) -> String {
+    format!("SELVEDGE_{}", option.trim_start_matches('-').replace('-', "_").to_uppercase())
+}
+
+fn check(request: &Request<'_>) -> anyhow::Result<Vec<Checked>> {
+    let target = target::find(request.file)?;
+    if request.filter.is_some() && target.way == Way::Run {
+        bail!(
+            "{} is not a test, so there is no choosing by name; leave the second argument out",
+            target.what()
+        );
+    }
+    process::build(&target)?;
+
+    // Options that change which executions there are, and so belong to a replay as well.
+    let options: Vec<(String, String)> = (request.options.given().into_iter())
+        .map(|(name, value)| (variable(name), value.unwrap_or_else(|| "1".into())))
+        .collect();
+    let directory = tempfile::tempdir().map_err(|error| {
+        anyhow!("cannot make a temporary directory: {error}; set TMPDIR to one that you can write to")
+    })?;
+    let results = directory.path().join("results.jsonl");
+    let mut environment = options.clone();
+    environment.push(("SELVEDGE_QUIET".into(), "1".into()));
+    if progress::wanted() {
+        environment.push(("SELVEDGE_PROGRESS".into(), "1".into()));
+    }
+    let mut exact = None;
+    if let Some((schedule, subject)) = request.replay {
+        environment.push(("SELVEDGE_REPLAY".into(), schedule.to_string()));
+        exact = process::tests(&target)?.into_iter().find(|test| test == subject);
+    }
+    let tests = match &exact {
+        Some(test) => vec![test.as_str(), "--exact"],
+        None => request.filter.into_iter().collect(),
+    };
+    let ended = process::run(&target, &tests, &environment, &results, request.replay.is_some())?;
+    let checked = read(request, &target, &options, &results, &ended)?;
+    report_other_failures(&target, &checked, &ended)?;
+    Ok(checked)
+}
+
+/// The results that the program wrote, or why there is none.
+fn read(
+    request: &Request<'_>,
+    target: &Target,
+    options: &[(String, String)],
+    results: &Path,
+    ended: &Ended,
+) -> anyhow::Result<Vec<Checked>> {
+    let lines = std::fs::read(results).unwrap_or_default();
+    let lines = String::from_utf8_lossy(&lines);
+    let reports = if lines.trim().is_empty() {
+        Vec::new()
+    } else {
+        selvedge_report::from_json_all(&lines).with_context(|| {
+            format!(
+                "cannot read the results of {}; is its `selvedge` of the version of this command?",
+                target.what()
+            )
+        })?
+    };
+    if reports.is_empty() {
+        return Err(no_result(request, target, ended));
+    }
+    let arguments = request.options.given().into_iter();
+    let origin = Origin {
+        file: request.file.display().to_string(),
+        filter: request.filter.map(str::to_string),
+        arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
+    };
+    let checked = reports.into_iter().map(|report| {
+        let violation = report.outcome.violation();
+        let replay = violation.map(|violation| {
+            let token = violation.schedule.to_string();
+            command(target, options, &token, &report.subject)
+        });
+        Checked { report, origin: origin.clone(), replay }
+    });
+    Ok(checked.collect())
+}
+
+/// The command that replays a counterexample without this one, under a debugger for instance.
+fn command(target: &Target, options: &[(String, String)], token: &str, subject: &str) -> String {
+    let mut words = vec![format!("SELVEDGE_REPLAY={token}")];
+    // Bounds and budgets do not matter to one execution; where the scheduling points are does.
+    words.extend(
+        options.iter().filter(|(name, _)| name == "SELVEDGE_RACE_MODE").map(|(n, v)| format!("{n}={v}")),
+    );
+    words.push("cargo".into());
+    words.extend(target.arguments(false).iter().map(|word| quote(word)));
+    if target.way == Way::Test && !subject.is_empty() {
+        words.push(quote(subject));
+    }
+    words.join(" ")
+}
+
+fn no_result(request: &Request<'_>, target: &Target, ended: &Ended) -> anyhow::Error {
+    ended.show();
+    let what = target.what();
+    if ended.interrupted {
+        anyhow!("interrupted before a check of {what} ended, so there is no result; run it again")
+    } else if !ended.success {
+        anyhow!(
+            "{what} failed before a check ended ({}); see its output above and mend it first",
+            ended.status
+        )
+    } else if let Some(filter) = request.filter {
+        anyhow!("no check ran in {what} whose test has {filter:?} in its name; leave the name out to run all")
+    } else {
+        anyhow!("{what} made no check; call selvedge::check(|| ...) in it, or give another file")
+    }
+}
+
+/// A program may fail for reasons of its own beside checks that hold: that must not look like success.
+fn report_other_failures(target: &Target, checked: &[Checked], ended: &Ended) -> anyhow::Result<()> {
+    let violated = checked.iter().any(|checked| checked.report.outcome.violation().is_some());
+    if ended.success || ended.interrupted || violated {
+        return Ok(());
+    }
+    ended.show();
+    if checked.iter().all(|checked| checked.report.outcome.holds()) {
+        bail!(
+            "{} failed ({}) though its checks hold; see its output above and mend it first",
+            target.what(),
+            ended.status
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_have_variables_of_the_same_name() {
+        for (option, expected) in [
+            ("--preemptions", "SELVEDGE_PREEMPTIONS"),
+            ("--race-mode", "SELVEDGE_RACE_MODE"),
+            ("--max-executions", "SELVEDGE_MAX_EXECUTIONS"),
+        ] {
+            assert_eq!(variable(option), expected);
+        }
+    }
+}
