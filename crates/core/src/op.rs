@@ -42,13 +42,11 @@ impl MemoryOrder {
 /// The kind of a visible operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OpKind {
-    /// A thread's first step.
+    /// A step that no other thread can observe.
     #[default]
-    Start,
+    Local,
     /// A thread's last step. Its object is the thread.
     End,
-    /// Creating a thread. Its object is the new thread.
-    Spawn,
     /// Waiting for a thread to end.
     Join,
     /// Asking whether a thread has ended.

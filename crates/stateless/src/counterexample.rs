@@ -1,0 +1,266 @@
+//! From a failure to a counterexample that a person can follow: replayed, made simpler, and written down.
+
+use selvedge_core::{Decision, Op, OpKind, Step, ThreadId, Trace, Violation, ViolationKind};
+
+use crate::explore::{End, Explorer, same_failure, violation};
+use crate::program::{Error, Execution, Stop, StopKind};
+use crate::race::Race;
+use crate::strategy::{Choice, Context, GuideProgress, Guided, Prefix};
+
+/// Replays the failure that the last execution ended in, makes it simpler, and writes it down.
+pub(crate) fn explain(explorer: &mut Explorer<'_>, stop: Stop) -> Result<Violation, Error> {
+    let StopKind::Violation(kind) = stop.kind else { return Err(Error::Unsupported(stop)) };
+    let found = explorer.record.decisions().to_vec();
+    confirm(explorer, &found, &stop)?;
+    let simplest = shorten(explorer, found, &stop)?;
+    let mut steps = Vec::new();
+    let prefix = Prefix { decisions: simplest, expect: None };
+    let end =
+        explorer.run(&prefix, &mut |point| Choice::Take(point.without_preemption()), Some(&mut steps))?;
+    let End::Stopped(stop) = end else {
+        return Err(vanished(explorer, &prefix.decisions));
+    };
+    let mut violation = violation(kind, *stop, explorer);
+    let threads = (0..explorer.execution.thread_count())
+        .map(|thread| explorer.execution.thread_name(ThreadId(thread as u32)))
+        .collect();
+    violation.trace = Trace { threads, steps, loop_start: None };
+    Ok(violation)
+}
+
+/// Every counterexample is replayed, and fails the same way, before it is reported.
+fn confirm(explorer: &mut Explorer<'_>, decisions: &[Decision], stop: &Stop) -> Result<(), Error> {
+    let prefix = Prefix { decisions: decisions.to_vec(), expect: None };
+    match explorer.run(&prefix, &mut |point| Choice::Take(point.without_preemption()), None)? {
+        End::Stopped(again) if same_failure(stop, &again) => Ok(()),
+        End::Stopped(again) => Err(Error::Nondeterministic {
+            step: explorer.record.len().saturating_sub(1),
+            difference: format!("it failed with \"{}\", and then with \"{}\"", stop.message, again.message),
+            location: again.location,
+        }),
+        _ => Err(vanished(explorer, decisions)),
+    }
+}
+
+fn vanished(explorer: &Explorer<'_>, decisions: &[Decision]) -> Error {
+    Error::Nondeterministic {
+        step: decisions.len().min(explorer.record.len()).saturating_sub(1),
+        difference: "it failed, and then it did not".into(),
+        location: None,
+    }
+}
+
+/// How simple a counterexample is: fewest preemptions, then fewest switches, then fewest steps.
+fn simplicity(explorer: &Explorer<'_>) -> (u32, u32, usize) {
+    (explorer.context.preemptions(), explorer.context.switches(), explorer.record.len())
+}
+
+/// Looks for a simpler execution that fails the same way, by leaving contexts out, joining two contexts of
+/// one thread, and ending contexts early, for as long as that helps and the budget lasts.
+fn shorten(explorer: &mut Explorer<'_>, found: Vec<Decision>, stop: &Stop) -> Result<Vec<Decision>, Error> {
+    let mut best = (simplicity(explorer), found);
+    let mut budget = explorer.settings.shorten;
+    let loops = matches!(stop.kind, StopKind::Violation(ViolationKind::Livelock | ViolationKind::StepLimit));
+    if loops {
+        return Ok(best.1);
+    }
+    'improve: loop {
+        let guide = Guided::from_decisions(&best.1);
+        for contexts in simpler(&guide.contexts) {
+            if budget == 0 {
+                break 'improve;
+            }
+            budget -= 1;
+            let candidate = Guided { contexts, values: guide.values.clone() };
+            let mut progress = GuideProgress::default();
+            let mut choose =
+                |point: &crate::strategy::Point<'_>| Choice::Take(candidate.decide(point, &mut progress));
+            let end = explorer.run(&Prefix::default(), &mut choose, None)?;
+            let simplicity = simplicity(explorer);
+            if simplicity < best.0
+                && let End::Stopped(again) = end
+                && same_failure(stop, &again)
+            {
+                best = (simplicity, explorer.record.decisions().to_vec());
+                continue 'improve;
+            }
+        }
+        break;
+    }
+    Ok(best.1)
+}
+
+/// Lists of contexts that may be simpler than this one, the boldest changes first.
+fn simpler(contexts: &[Context]) -> impl Iterator<Item = Vec<Context>> + '_ {
+    let without = (0..contexts.len()).rev().map(move |index| {
+        let mut shorter = contexts.to_vec();
+        shorter.remove(index);
+        shorter
+    });
+    let pairs = (0..contexts.len()).flat_map(move |early| {
+        (early + 1..contexts.len())
+            .filter(move |late| contexts[*late].thread == contexts[early].thread)
+            .take(1)
+            .map(move |late| (early, late))
+    });
+    let joined = pairs.flat_map(move |(early, late)| {
+        let steps = contexts[early].steps + contexts[late].steps;
+        [(early, late), (late, early)].map(|(keep, lose)| {
+            let mut shorter = contexts.to_vec();
+            shorter[keep].steps = steps;
+            shorter.remove(lose);
+            shorter
+        })
+    });
+    let ended_early = (0..contexts.len()).filter(|&index| contexts[index].steps > 1).map(move |index| {
+        let mut shorter = contexts.to_vec();
+        shorter[index].steps -= 1;
+        shorter
+    });
+    without.chain(joined).chain(ended_early)
+}
+
+/// The message for a run in which no thread can go on.
+pub(crate) fn deadlock(execution: &dyn Execution) -> Stop {
+    let mut message = String::from("deadlock: no thread can go on");
+    let mut location = None;
+    for thread in 0..execution.thread_count() {
+        let thread = ThreadId(thread as u32);
+        let why = execution.why_blocked(thread);
+        if why.text.is_empty() {
+            continue;
+        }
+        message.push_str(&format!("\n  {} {}", execution.thread_name(thread), why.text));
+        if let Some(place) = &why.location {
+            message.push_str(&format!(" (at {place})"));
+        }
+        location = location.or(why.location);
+    }
+    Stop { kind: StopKind::Violation(ViolationKind::Deadlock), message, location }
+}
+
+/// The message for two accesses that race.
+pub(crate) fn data_race(explorer: &Explorer<'_>, race: &Race) -> Stop {
+    let execution = &explorer.execution;
+    let access = |epoch: &crate::race::Epoch, writes: bool| {
+        let what = if writes { "writes" } else { "reads" };
+        let place = execution.locate(epoch.site).map_or_else(String::new, |place| format!(" at {place}"));
+        format!("{} {what} it{place}", execution.thread_name(epoch.thread))
+    };
+    let message = format!(
+        "data race on {}: nothing orders these two accesses\n  {}\n  {}",
+        execution.object_name(race.cell),
+        access(&race.earlier, race.earlier_writes),
+        access(&race.later, race.later_writes),
+    );
+    let location = execution.locate(race.later.site);
+    Stop { kind: StopKind::Violation(ViolationKind::DataRace), message, location }
+}
+
+/// How many of the last steps are looked at to say why an execution does not end.
+const TAIL: usize = 200;
+
+/// The message for an execution that does not seem to end.
+pub(crate) fn step_limit(explorer: &Explorer<'_>) -> Stop {
+    let record = &explorer.record;
+    let from = record.len().saturating_sub(TAIL);
+    let tail = &record.points()[from..];
+    let mut threads: Vec<ThreadId> = record.decisions()[from..]
+        .iter()
+        .filter_map(|decision| match decision {
+            Decision::Thread(thread) => Some(*thread),
+            Decision::Value(_) => None,
+        })
+        .collect();
+    threads.sort_unstable();
+    threads.dedup();
+    let names: Vec<_> = threads.iter().map(|thread| explorer.execution.thread_name(*thread)).collect();
+    let limit = explorer.settings.max_steps;
+    let yields = tail.iter().any(|point| point.op.yields());
+    let spins = |op: &Op| {
+        matches!(op.kind, OpKind::Load | OpKind::Rmw | OpKind::TryLock | OpKind::TryReadLock | OpKind::Read)
+            || matches!(op.kind, OpKind::IsFinished | OpKind::Receive | OpKind::ReadClock)
+    };
+    let (kind, message) = if yields {
+        let who = names.join(" and ");
+        (
+            ViolationKind::Livelock,
+            format!("livelock: after {limit} steps {who} still run and yield, and nothing comes of it"),
+        )
+    } else if names.len() == 1 && tail.iter().all(|point| spins(&point.op)) {
+        (
+            ViolationKind::Livelock,
+            format!(
+                "{} spins without yielding: its last {} steps only look at shared state, and no other thread \
+                 is given a chance to change it. Call selvedge::hint::spin_loop() or \
+                 selvedge::thread::yield_now() in the loop",
+                names[0],
+                tail.len()
+            ),
+        )
+    } else {
+        (
+            ViolationKind::StepLimit,
+            format!(
+                "the execution has not ended after {limit} steps ({} ran last). If it would end, raise the \
+                 limit with max_steps; if it waits for another thread in a loop, yield in it",
+                names.join(" and ")
+            ),
+        )
+    };
+    let location = explorer.execution.locate(explorer.execution.site());
+    Stop { kind: StopKind::Violation(kind), message, location }
+}
+
+/// Called when a replayed prefix did not behave as it did before: runs it again to find the first step that
+/// differs.
+pub(crate) fn first_difference(explorer: &mut Explorer<'_>, prefix: &Prefix, step: usize) -> Error {
+    let impossible = || {
+        let what = match prefix.decisions[step] {
+            Decision::Thread(thread) => format!("thread {thread} cannot run, although it could before"),
+            Decision::Value(value) => {
+                format!("there is no value {value} to choose, although there was before")
+            }
+        };
+        Error::Nondeterministic { step, difference: what, location: None }
+    };
+    if explorer.comparing {
+        return impossible();
+    }
+    explorer.comparing = true;
+    explorer.execution.finish();
+    let given = Prefix { decisions: prefix.decisions[..step].to_vec(), expect: None };
+    let mut reference: Option<Vec<Step>> = None;
+    let mut answer = None;
+    for _ in 0..8 {
+        let mut steps = Vec::new();
+        let _ = explorer.run(&given, &mut |_| Choice::Prune, Some(&mut steps));
+        match &reference {
+            None => reference = Some(steps),
+            Some(first) => {
+                let same = first.iter().zip(&steps).take_while(|(a, b)| a == b).count();
+                if let (Some(a), Some(b)) = (first.get(same), steps.get(same)) {
+                    answer = Some(Error::Nondeterministic {
+                        step: same,
+                        difference: format!("first \"{}\", then \"{}\"", words(a), words(b)),
+                        location: b.location.clone(),
+                    });
+                    break;
+                }
+            }
+        }
+    }
+    explorer.comparing = false;
+    answer.unwrap_or_else(impossible)
+}
+
+fn words(step: &Step) -> String {
+    let mut text = step.op.clone();
+    if let Some(value) = &step.value {
+        text.push_str(&format!(" ({value})"));
+    }
+    if let Some(location) = &step.location {
+        text.push_str(&format!(" at {location}"));
+    }
+    text
+}

@@ -1,0 +1,545 @@
+//! The one loop over executions.
+//!
+//! It runs what a strategy asks for, follows each execution with clocks and hashes, checks that a replayed
+//! prefix behaves as it did before, keeps to the budgets, and turns what it has seen into a verdict.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use selvedge_core::{
+    Bounds, CoverageRow, Decision, Gap, Guarantee, Measure, Op, OpKind, Outcome, Statistics, Step, ThreadId,
+    ThreadSet, Verdict, Violation, ViolationKind,
+};
+
+use crate::context_bound::ContextBound;
+use crate::counterexample;
+use crate::coverage::{Coverage, Visited};
+use crate::fair::Fair;
+use crate::happens_before::{HappensBefore, StateHash};
+use crate::program::{Error, Event, Execution, LocalEvent, Program, Site, Stop, StopKind};
+use crate::race::RaceDetector;
+use crate::record::{PointRecord, Record};
+use crate::settings::Settings;
+use crate::strategy::{Choice, Finished, Point, Prefix, Strategy};
+
+/// How a search is getting on.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// What the strategy iterates over, and the bound that it is exploring.
+    pub bound: Option<(Measure, u32)>,
+    /// Executions so far.
+    pub executions: u64,
+    /// Time since the search began.
+    pub elapsed: Duration,
+}
+
+/// Explores a program with a strategy until it is violated, exhausted, or out of budget. `progress` is
+/// called a few times a second.
+pub fn explore(
+    program: &dyn Program,
+    strategy: &mut dyn Strategy,
+    settings: &Settings<'_>,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Outcome, Error> {
+    Explorer::new(program, *settings)?.search(strategy, progress)
+}
+
+/// How one execution ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// Every thread ended.
+    Complete,
+    /// The strategy or the fair bound ended it.
+    Pruned,
+    /// Something went wrong.
+    Stopped(Box<Stop>),
+}
+
+/// Who decides how an execution goes on after its prefix.
+pub(crate) type Chooser<'a> = &'a mut dyn FnMut(&Point<'_>) -> Choice;
+
+/// Runs executions of one program, and keeps what is reused from one to the next.
+pub struct Explorer<'p> {
+    pub(crate) execution: Box<dyn Execution + 'p>,
+    pub(crate) settings: Settings<'p>,
+    pub(crate) record: Record,
+    pub(crate) context: ContextBound,
+    happens_before: HappensBefore,
+    races: RaceDetector,
+    /// Whether the program was ever seen to access a tracked cell. Until then clocks serve no purpose.
+    has_cells: bool,
+    fair: Fair,
+    fair_cut: bool,
+    allowed: ThreadSet,
+    visited: Visited,
+    executions_by_preemptions: Vec<u64>,
+    steps: u64,
+    longest: usize,
+    /// Set while runs are compared to find out where a program is not deterministic.
+    pub(crate) comparing: bool,
+}
+
+impl std::fmt::Debug for Explorer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Explorer").field("record", &self.record).finish_non_exhaustive()
+    }
+}
+
+impl<'p> Explorer<'p> {
+    /// Prepares to run a program.
+    pub fn new(program: &'p dyn Program, settings: Settings<'p>) -> Result<Self, Error> {
+        Ok(Explorer {
+            execution: program.launch()?,
+            settings,
+            record: Record::default(),
+            context: ContextBound::default(),
+            happens_before: HappensBefore::default(),
+            races: RaceDetector::default(),
+            has_cells: false,
+            fair: Fair::default(),
+            fair_cut: false,
+            allowed: ThreadSet::default(),
+            visited: Visited::default(),
+            executions_by_preemptions: Vec::new(),
+            steps: 0,
+            longest: 0,
+            comparing: false,
+        })
+    }
+
+    /// Explores until the program is violated, exhausted, or out of budget.
+    pub fn search(
+        &mut self,
+        strategy: &mut dyn Strategy,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Outcome, Error> {
+        let began = Instant::now();
+        let mut budget = Budget { began, reported: began, executions: 0 };
+        let (mut rows, mut first_violation) = (Vec::new(), None);
+        let mut prefix = Prefix::default();
+        let mut bound = strategy.bound();
+        let gap = loop {
+            if !strategy.next_prefix(&mut prefix) {
+                break None;
+            }
+            if let (Some((measure, now)), Some((_, before))) = (strategy.bound(), bound)
+                && now != before
+            {
+                rows.extend((before..now).map(|bound| self.row(measure, bound, &budget)));
+                bound = strategy.bound();
+            }
+            if let Some(reason) = budget.exceeded(&self.settings, bound, progress) {
+                break Some(reason);
+            }
+            let end = self.run(&prefix, &mut |point| strategy.choose(point), None)?;
+            budget.executions += 1;
+            self.count(&end, budget.executions);
+            let finished = Finished {
+                record: &self.record,
+                prefix: prefix.decisions.len().min(self.record.len()),
+                preemptions: self.context.preemptions(),
+                pruned: matches!(end, End::Pruned),
+            };
+            strategy.finished(&finished);
+            if let End::Stopped(stop) = end {
+                if stop.kind == StopKind::Unsupported {
+                    return Err(Error::Unsupported(*stop));
+                }
+                if first_violation.is_none() {
+                    let mut violation = counterexample::explain(self, *stop)?;
+                    violation.below = rows.last().map(|row| self.finished_bound(row));
+                    first_violation = Some(violation);
+                }
+                if !self.settings.keep_going {
+                    break None;
+                }
+            }
+        };
+        let verdict = match (first_violation, gap, strategy.exhausted()) {
+            (Some(violation), ..) => {
+                if self.settings.keep_going {
+                    self.final_rows(strategy, &mut rows, &budget);
+                }
+                Verdict::Violated(Box::new(violation))
+            }
+            (None, Some(reason), _) => {
+                let covered = rows.last().map(|row| self.finished_bound(row));
+                Verdict::Inconclusive(Gap { reason, covered })
+            }
+            (None, None, None) => Verdict::Inconclusive(Gap {
+                reason: format!("{} executions were sampled; a sample rules nothing out", budget.executions),
+                covered: None,
+            }),
+            (None, None, Some(bounds)) => {
+                self.final_rows(strategy, &mut rows, &budget);
+                Verdict::Holds(self.guarantee(bounds, !strategy.cut()))
+            }
+        };
+        Ok(Outcome { verdict, rows, statistics: self.statistics(&budget) })
+    }
+
+    /// Runs one execution: the prefix, then as the chooser says. With `trace`, each step is described there.
+    #[inline]
+    pub(crate) fn run(
+        &mut self,
+        prefix: &Prefix,
+        choose: Chooser<'_>,
+        mut trace: Option<&mut Vec<Step>>,
+    ) -> Result<End, Error> {
+        let had_cells = self.has_cells;
+        let end = self.run_once(prefix, &mut *choose, trace.as_deref_mut());
+        if !had_cells && self.has_cells && end.is_ok() {
+            // The first access to a cell that was ever seen: run this again, with clocks.
+            if let Some(trace) = trace.as_deref_mut() {
+                trace.clear();
+            }
+            let again = Prefix { decisions: self.record.decisions().to_vec(), expect: None };
+            return self.run_once(&again, choose, trace);
+        }
+        end
+    }
+
+    fn run_once(
+        &mut self,
+        prefix: &Prefix,
+        choose: Chooser<'_>,
+        trace: Option<&mut Vec<Step>>,
+    ) -> Result<End, Error> {
+        self.record.clear();
+        self.context = ContextBound::default();
+        self.happens_before.clear();
+        self.races.clear();
+        self.fair.clear();
+        self.execution.restart()?;
+        let end = self.steps(prefix, choose, trace);
+        let at_end = self.execution.finish();
+        match (end, at_end) {
+            (Ok(End::Complete), Some(stop)) => Ok(End::Stopped(Box::new(stop))),
+            (end, _) => end,
+        }
+    }
+
+    /// The steps of one execution.
+    fn steps(
+        &mut self,
+        prefix: &Prefix,
+        choose: Chooser<'_>,
+        mut trace: Option<&mut Vec<Step>>,
+    ) -> Result<End, Error> {
+        let counts_states = self.settings.coverage >= Coverage::States;
+        let hashes = self.settings.coverage > Coverage::Executions;
+        let mut fingerprint = 0_u64;
+        let mut arity = 0;
+        let mut current = ThreadId(0);
+        let mut preempts = false;
+        loop {
+            let step = self.record.len();
+            let mut preemptible = false;
+            if arity == 0 {
+                let enabled = self.execution.enabled();
+                if enabled.is_empty() {
+                    return Ok(self.nothing_enabled());
+                }
+                if step >= self.settings.max_steps {
+                    return Ok(End::Stopped(Box::new(counterexample::step_limit(self))));
+                }
+                preemptible = self.context.preemptible(enabled, self.execution.waiting());
+                self.fair_cut |=
+                    self.fair.allow(enabled, self.settings.yields.unwrap_or(u32::MAX), &mut self.allowed);
+            }
+            let running = self.context.running();
+            let decision = if let Some(&decision) = prefix.decisions.get(step) {
+                if step + 1 == prefix.decisions.len()
+                    && prefix.expect.is_some_and(|expected| expected != fingerprint)
+                {
+                    return Err(counterexample::first_difference(self, prefix, step));
+                }
+                let possible = match decision {
+                    Decision::Thread(thread) => arity == 0 && self.execution.enabled().contains(thread),
+                    Decision::Value(value) => value < arity,
+                };
+                if !possible {
+                    return Err(counterexample::first_difference(self, prefix, step));
+                }
+                decision
+            } else {
+                let point = Point {
+                    step,
+                    arity,
+                    enabled: &self.allowed,
+                    running,
+                    preemptible,
+                    preemptions: self.context.preemptions(),
+                    decisions: self.record.decisions(),
+                };
+                match choose(&point) {
+                    Choice::Take(decision) => decision,
+                    Choice::Prune => return Ok(End::Pruned),
+                }
+            };
+            let choice = PointRecord {
+                running,
+                preemptible,
+                arity,
+                preemptions: self.context.preemptions(),
+                op: Op::default(),
+                fingerprint,
+                enabled_at: 0,
+                enabled_words: 0,
+            };
+            self.record.push(decision, choice, &self.allowed);
+            match decision {
+                Decision::Thread(thread) => {
+                    current = thread;
+                    preempts = preemptible && running != Some(thread);
+                }
+                Decision::Value(value) => {
+                    fingerprint = stir(fingerprint, u64::from(value) << 8 | 0xFF);
+                    if hashes {
+                        self.happens_before.value(current, value);
+                    }
+                }
+            }
+            let (op, stop) = match self.execution.step(decision) {
+                Event::Choose(n) => {
+                    arity = n;
+                    continue;
+                }
+                Event::Performed(op) => (op, None),
+                Event::Stopped(op, stop) => (op, Some(stop)),
+            };
+            arity = 0;
+            self.record.performed(op);
+            let object = op.object.map_or(0, |object| object.index() as u64 + 1);
+            fingerprint = stir(
+                fingerprint,
+                u64::from(current.0) << 48 | object << 16 | (op.access as u64) << 8 | op.kind as u64,
+            );
+            self.context.stepped(current, &op, preempts);
+            if op.yields() {
+                self.fair.yielded(current);
+            }
+            if hashes {
+                self.happens_before.step(current, &op);
+                if counts_states && step + 1 >= prefix.decisions.len() {
+                    self.visited.state(self.happens_before.hash());
+                }
+            }
+            if let Some(trace) = trace.as_deref_mut() {
+                trace.push(self.described(current, preempts));
+            }
+            if let Some(race) = self.follow_local_events(current, &op) {
+                return Ok(End::Stopped(Box::new(race)));
+            }
+            if let Some(stop) = stop {
+                return Ok(End::Stopped(stop));
+            }
+        }
+    }
+
+    /// Brings clocks and names up to date with the step that was taken, and says whether it raced.
+    #[inline]
+    fn follow_local_events(&mut self, thread: ThreadId, op: &Op) -> Option<Stop> {
+        let is_access = matches!(op.kind, OpKind::Read | OpKind::Write);
+        let mut race = None;
+        if self.has_cells {
+            let site = if is_access { self.execution.site() } else { Site::default() };
+            race = self.races.step(thread, op, site);
+        } else {
+            self.has_cells = is_access;
+        }
+        let events = self.execution.local_events();
+        if !events.is_empty() {
+            let mut thread = thread;
+            for event in events.drain(..) {
+                match event {
+                    LocalEvent::By(other) => thread = other,
+                    LocalEvent::Spawned(child) => self.happens_before.spawned(thread, child),
+                    LocalEvent::Read(..) | LocalEvent::Write(..) => self.has_cells = true,
+                    _ => {}
+                }
+                race = race.or(self.races.local(thread, event));
+            }
+        }
+        race.map(|race| counterexample::data_race(self, &race))
+    }
+
+    fn described(&self, thread: ThreadId, preemption: bool) -> Step {
+        let description = self.execution.describe();
+        Step {
+            thread: thread.index(),
+            op: description.text,
+            value: description.value,
+            location: description.location,
+            preemption,
+        }
+    }
+
+    fn nothing_enabled(&self) -> End {
+        if self.execution.all_ended() {
+            return End::Complete;
+        }
+        End::Stopped(Box::new(
+            self.execution.in_flight().unwrap_or_else(|| counterexample::deadlock(self.execution.as_ref())),
+        ))
+    }
+
+    fn count(&mut self, end: &End, executions: u64) {
+        let preemptions = self.context.preemptions();
+        let index = preemptions as usize;
+        if index >= self.executions_by_preemptions.len() {
+            self.executions_by_preemptions.resize(index + 1, 0);
+        }
+        self.executions_by_preemptions[index] += 1;
+        self.steps += self.record.len() as u64;
+        self.longest = self.longest.max(self.record.len());
+        if self.settings.coverage > Coverage::Executions && !matches!(end, End::Pruned) {
+            self.visited.order(self.happens_before.hash(), preemptions);
+        }
+        if self.settings.coverage >= Coverage::States {
+            self.visited.grown(executions);
+        }
+    }
+
+    fn row(&self, measure: Measure, bound: u32, budget: &Budget) -> CoverageRow {
+        let counted = self.settings.coverage;
+        CoverageRow {
+            bound,
+            measure,
+            executions: Some(budget.executions),
+            distinct: if counted >= Coverage::Orders { self.visited.orders() } else { None },
+            states: if counted >= Coverage::States { self.visited.states() } else { None },
+            transitions: None,
+            elapsed: budget.began.elapsed(),
+            extra: Vec::new(),
+        }
+    }
+
+    /// The rows that are known once a search has exhausted its bounds.
+    fn final_rows(&self, strategy: &dyn Strategy, rows: &mut Vec<CoverageRow>, budget: &Budget) {
+        if let Some((measure, bound)) = strategy.bound() {
+            rows.push(self.row(measure, bound, budget));
+        } else if strategy.exhausted().is_some() {
+            // A search that does not iterate still knows how many preemptions each execution had.
+            let mut executions = 0;
+            let last = self.executions_by_preemptions.len().saturating_sub(1) as u32;
+            for (bound, count) in self.executions_by_preemptions.iter().enumerate() {
+                executions += count;
+                let mut row = self.row(Measure::Preemptions, bound as u32, budget);
+                row.executions = Some(executions);
+                row.distinct = row.distinct.and_then(|_| self.visited.orders_within(bound as u32));
+                row.states = row.states.filter(|_| bound as u32 == last);
+                rows.push(row);
+            }
+        }
+    }
+
+    fn guarantee(&self, bounds: Bounds, complete: bool) -> Guarantee {
+        let yields = self.settings.yields.filter(|_| self.fair_cut);
+        Guarantee { bounds: Bounds { yields, ..bounds }, complete }
+    }
+
+    fn finished_bound(&self, row: &CoverageRow) -> Guarantee {
+        let (bound, mut bounds) = (Some(row.bound), Bounds::default());
+        match row.measure {
+            Measure::Preemptions => bounds.preemptions = bound,
+            Measure::Contexts => bounds.contexts = bound,
+            Measure::Delays => bounds.delays = bound,
+            Measure::Depth => bounds.depth = bound,
+        }
+        self.guarantee(bounds, false)
+    }
+
+    fn statistics(&self, budget: &Budget) -> Statistics {
+        let counted = self.settings.coverage >= Coverage::States;
+        Statistics {
+            elapsed: budget.began.elapsed(),
+            executions: Some(budget.executions),
+            steps: Some(self.steps),
+            depth: Some(self.longest as u64),
+            states: if counted { self.visited.states() } else { None },
+            growth: self.visited.growth().to_vec(),
+            ..Statistics::default()
+        }
+    }
+
+    /// The terminal partial orders that were reached, each with the fewest preemptions of an execution that
+    /// reached it. For tests that compare searches.
+    pub fn terminal_orders(&self) -> impl Iterator<Item = (StateHash, u32)> + '_ {
+        self.visited.terminal_hashes()
+    }
+
+    /// How many executions there were with 0, 1, 2, ... preemptions.
+    pub fn executions_by_preemptions(&self) -> &[u64] {
+        &self.executions_by_preemptions
+    }
+}
+
+/// Mixes a word into a fingerprint.
+#[inline]
+fn stir(fingerprint: u64, word: u64) -> u64 {
+    (fingerprint.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// What a search may spend, and has spent.
+struct Budget {
+    began: Instant,
+    reported: Instant,
+    executions: u64,
+}
+
+impl Budget {
+    /// Why the search must stop, if it must.
+    fn exceeded(
+        &mut self,
+        settings: &Settings<'_>,
+        bound: Option<(Measure, u32)>,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Option<String> {
+        if let Some(most) = settings.max_executions
+            && self.executions >= most
+        {
+            return Some(format!("the limit of {most} executions was reached"));
+        }
+        if !self.executions.is_multiple_of(16) {
+            return None;
+        }
+        if settings.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Some("it was interrupted".into());
+        }
+        let now = Instant::now();
+        if let Some(limit) = settings.time_limit
+            && now - self.began >= limit
+        {
+            return Some(format!("the time limit of {limit:?} was reached"));
+        }
+        if now - self.reported >= Duration::from_millis(100) {
+            self.reported = now;
+            progress(&Progress { bound, executions: self.executions, elapsed: now - self.began });
+        }
+        None
+    }
+}
+
+/// Whether two stops are the same failure: what went wrong and where, whatever the words say of values.
+pub(crate) fn same_failure(a: &Stop, b: &Stop) -> bool {
+    let loops = |stop: &Stop| {
+        matches!(stop.kind, StopKind::Violation(ViolationKind::Livelock | ViolationKind::StepLimit))
+    };
+    a.kind == b.kind && (a.location == b.location || loops(a))
+}
+
+/// A violation in the making.
+pub(crate) fn violation(kind: ViolationKind, stop: Stop, explorer: &Explorer<'_>) -> Violation {
+    Violation {
+        kind,
+        message: stop.message,
+        location: stop.location,
+        preemptions: explorer.context.preemptions(),
+        switches: explorer.context.switches(),
+        contexts: None,
+        schedule: selvedge_core::Schedule(explorer.record.decisions().to_vec()),
+        trace: selvedge_core::Trace::default(),
+        below: None,
+    }
+}

@@ -1,0 +1,35 @@
+//! The stateless engine: it runs a program again and again, each time under another schedule, and never
+//! stores a state of the program.
+//!
+//! A program under test is a [`Program`]; one run of it is an [`Execution`], which stops before every
+//! visible operation and waits to be told which thread goes on. [`explore`] is the one loop over
+//! executions; which executions it runs is up to a [`Strategy`]. The paper behind the engine is Musuvathi
+//! and Qadeer, *Iterative Context Bounding for Systematic Testing of Multithreaded Programs* (PLDI 2007).
+//!
+//! The engine knows nothing of Rust, coroutines or pthreads: see the crate `selvedge` for a program that is
+//! a Rust closure.
+
+#![forbid(unsafe_code)]
+
+mod context_bound;
+mod counterexample;
+mod coverage;
+mod explore;
+mod fair;
+mod happens_before;
+mod program;
+mod race;
+mod record;
+mod settings;
+pub mod strategy;
+
+pub use context_bound::ContextBound;
+pub use coverage::Coverage;
+pub use explore::{Explorer, Progress, explore};
+pub use happens_before::StateHash;
+pub use program::{
+    Description, Error, Event, Execution, LaunchError, LocalEvent, Program, Site, Stop, StopKind,
+};
+pub use record::{PointRecord, Record};
+pub use settings::Settings;
+pub use strategy::{Choice, Finished, Point, Prefix, Strategy};

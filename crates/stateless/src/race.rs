@@ -1,0 +1,302 @@
+//! Data races by happens-before.
+//!
+//! Vector clocks follow the synchronisation that the program can rely on (an unlock before the next lock, a
+//! release store before the acquire load that reads it, a send before its receive, spawn and join), which
+//! is less than the order in which things happened to happen. Two accesses to a tracked cell, one of them a
+//! write, that are not ordered by it race. Writes are kept as epochs, as in Flanagan and Freund, *FastTrack:
+//! Efficient and Precise Dynamic Race Detection* (PLDI 2009); of reads, the last of each thread since the
+//! last write.
+
+use std::collections::VecDeque;
+
+use selvedge_core::{Access, MemoryOrder, ObjectId, Op, OpKind, ThreadId, VectorClock};
+
+use crate::program::{LocalEvent, Site};
+
+/// An access to a cell: which thread, at which step of its own, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Epoch {
+    pub(crate) thread: ThreadId,
+    clock: u32,
+    pub(crate) site: Site,
+}
+
+/// Two accesses that race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Race {
+    pub(crate) cell: ObjectId,
+    pub(crate) earlier: Epoch,
+    pub(crate) earlier_writes: bool,
+    pub(crate) later: Epoch,
+    pub(crate) later_writes: bool,
+}
+
+/// The clocks of an execution. Its memory is kept from one execution to the next.
+#[derive(Debug, Default)]
+pub(crate) struct RaceDetector {
+    threads: Vec<ThreadClocks>,
+    objects: Vec<ObjectClocks>,
+    spare: Vec<VectorClock>,
+}
+
+#[derive(Debug, Default)]
+struct ThreadClocks {
+    now: VectorClock,
+    /// What relaxed loads have read: an acquire fence takes it.
+    unfenced: VectorClock,
+    /// What the last release fence published: relaxed stores pass it on.
+    fenced: VectorClock,
+}
+
+#[derive(Debug, Default)]
+struct ObjectClocks {
+    /// What was published through the object.
+    released: VectorClock,
+    /// What shared holders of a lock, or receivers of a channel, published.
+    shared: VectorClock,
+    /// For a channel, what came with each message that is under way.
+    messages: VecDeque<VectorClock>,
+    write: Option<Epoch>,
+    reads: Vec<Epoch>,
+}
+
+impl RaceDetector {
+    pub(crate) fn clear(&mut self) {
+        for thread in &mut self.threads {
+            thread.now.clear();
+            thread.unfenced.clear();
+            thread.fenced.clear();
+        }
+        for object in &mut self.objects {
+            object.released.clear();
+            object.shared.clear();
+            self.spare.extend(object.messages.drain(..));
+            object.write = None;
+            object.reads.clear();
+        }
+    }
+
+    fn grow(&mut self, thread: ThreadId, object: Option<ObjectId>) {
+        if thread.index() >= self.threads.len() {
+            self.threads.resize_with(thread.index() + 1, ThreadClocks::default);
+        }
+        if let Some(object) = object
+            && object.index() >= self.objects.len()
+        {
+            self.objects.resize_with(object.index() + 1, ObjectClocks::default);
+        }
+    }
+
+    /// Follows one operation, and says whether it is an access that races.
+    #[inline]
+    pub(crate) fn step(&mut self, thread: ThreadId, op: &Op, site: Site) -> Option<Race> {
+        self.grow(thread, op.object);
+        self.grow(thread, op.also);
+        let Self { threads, objects, spare } = self;
+        let clocks = &mut threads[thread.index()];
+        clocks.now.tick(thread);
+        if op.kind == OpKind::Fence {
+            if op.order.acquires() {
+                clocks.now.join(&clocks.unfenced);
+            }
+            if op.order.releases() {
+                clocks.fenced.copy_from(&clocks.now);
+            }
+            return None;
+        }
+        let object = &mut objects[op.object?.index()];
+        match op.kind {
+            OpKind::Join | OpKind::Park | OpKind::BarrierPass | OpKind::RefCount => {
+                clocks.now.join(&object.released);
+            }
+            OpKind::End | OpKind::OnceLeave => object.released.copy_from(&clocks.now),
+            OpKind::Unpark | OpKind::Disconnect | OpKind::BarrierArrive => object.released.join(&clocks.now),
+            // A failed attempt says so by its ordering.
+            OpKind::Lock | OpKind::TryLock if op.order.acquires() => {
+                clocks.now.join(&object.released);
+                clocks.now.join(&object.shared);
+            }
+            OpKind::Unlock => {
+                object.released.copy_from(&clocks.now);
+                object.shared.clear();
+            }
+            OpKind::ReadLock | OpKind::TryReadLock if op.order.acquires() => {
+                clocks.now.join(&object.released);
+            }
+            OpKind::ReadUnlock => object.shared.join(&clocks.now),
+            OpKind::OnceEnter => clocks.now.join(&object.released),
+            OpKind::Load => Self::load(clocks, object, op.order),
+            OpKind::Store => {
+                let publish = if op.order.releases() { &clocks.now } else { &clocks.fenced };
+                object.released.copy_from(publish);
+            }
+            OpKind::Rmw => {
+                Self::load(clocks, object, op.order);
+                if op.access == Access::Write {
+                    // A read-modify-write continues the release sequence that it reads from.
+                    let publish = if op.order.releases() { &clocks.now } else { &clocks.fenced };
+                    object.released.join(publish);
+                }
+            }
+            // A send that is ordered AcqRel waited for room, which receivers made.
+            OpKind::Send if op.access == Access::Write => {
+                if op.order.acquires() {
+                    clocks.now.join(&object.shared);
+                }
+                let mut message = spare.pop().unwrap_or_default();
+                message.copy_from(&clocks.now);
+                object.messages.push_back(message);
+            }
+            OpKind::Receive => {
+                if op.access == Access::Write
+                    && let Some(message) = object.messages.pop_front()
+                {
+                    clocks.now.join(&message);
+                    object.shared.join(&clocks.now);
+                    spare.push(message);
+                } else {
+                    clocks.now.join(&object.released);
+                }
+            }
+            OpKind::Read => return self.access(thread, op.object?, site, false),
+            OpKind::Write => return self.access(thread, op.object?, site, true),
+            OpKind::Wait => {
+                if let Some(mutex) = op.also {
+                    objects[mutex.index()].released.copy_from(&clocks.now);
+                }
+            }
+            OpKind::Wake => {
+                if let Some(mutex) = op.also {
+                    clocks.now.join(&objects[mutex.index()].released);
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn load(clocks: &mut ThreadClocks, object: &ObjectClocks, order: MemoryOrder) {
+        if order.acquires() {
+            clocks.now.join(&object.released);
+        } else {
+            clocks.unfenced.join(&object.released);
+        }
+    }
+
+    /// Follows something that happened within a step, and says whether it is an access that races.
+    #[inline]
+    pub(crate) fn local(&mut self, thread: ThreadId, event: LocalEvent) -> Option<Race> {
+        match event {
+            LocalEvent::By(_) => {}
+            LocalEvent::Spawned(child) => {
+                self.grow(thread.max(child), None);
+                let parent = std::mem::take(&mut self.threads[thread.index()].now);
+                let clock = &mut self.threads[child.index()].now;
+                clock.copy_from(&parent);
+                clock.tick(child);
+                self.threads[thread.index()].now = parent;
+                // What the parent does from here on is not before what the child does.
+                self.threads[thread.index()].now.tick(thread);
+            }
+            LocalEvent::Read(cell, site) => return self.access(thread, cell, site, false),
+            LocalEvent::Write(cell, site) => return self.access(thread, cell, site, true),
+            LocalEvent::Release(object) => {
+                self.grow(thread, Some(object));
+                let clocks = &mut self.threads[thread.index()];
+                self.objects[object.index()].released.join(&clocks.now);
+                clocks.now.tick(thread);
+            }
+            LocalEvent::Acquire(object) => {
+                self.grow(thread, Some(object));
+                self.threads[thread.index()].now.join(&self.objects[object.index()].released);
+            }
+            LocalEvent::Retire(object) => {
+                self.grow(thread, Some(object));
+                let object = &mut self.objects[object.index()];
+                object.write = None;
+                object.reads.clear();
+            }
+        }
+        None
+    }
+
+    fn access(&mut self, thread: ThreadId, cell: ObjectId, site: Site, writes: bool) -> Option<Race> {
+        self.grow(thread, Some(cell));
+        let now = &self.threads[thread.index()].now;
+        let object = &mut self.objects[cell.index()];
+        let later = Epoch { thread, clock: now.get(thread), site };
+        let before = |epoch: &Epoch| epoch.clock <= now.get(epoch.thread);
+        let race = |earlier: Epoch, earlier_writes: bool| {
+            Some(Race { cell, earlier, earlier_writes, later, later_writes: writes })
+        };
+        if let Some(write) = object.write
+            && !before(&write)
+        {
+            return race(write, true);
+        }
+        if writes {
+            if let Some(read) = object.reads.iter().find(|read| !before(read)) {
+                return race(*read, false);
+            }
+            object.reads.clear();
+            object.write = Some(later);
+        } else {
+            match object.reads.iter_mut().find(|read| read.thread == thread) {
+                Some(read) => *read = later,
+                None => object.reads.push(later),
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const X: u32 = 0;
+    const FLAG: u32 = 1;
+
+    fn object(index: u32) -> ObjectId {
+        ObjectId::new(index)
+    }
+
+    fn publish(store: MemoryOrder, load: MemoryOrder, fence: Option<MemoryOrder>) -> bool {
+        let mut races = RaceDetector::default();
+        races.step(ThreadId(0), &Op::local(OpKind::Yield), Site(0));
+        races.step(ThreadId(1), &Op::local(OpKind::Yield), Site(0));
+        assert_eq!(races.local(ThreadId(0), LocalEvent::Write(object(X), Site(1))), None);
+        let op = Op::on(OpKind::Store, Access::Write, object(FLAG)).ordered(store);
+        races.step(ThreadId(0), &op, Site(2));
+        let op = Op::on(OpKind::Load, Access::Read, object(FLAG)).ordered(load);
+        races.step(ThreadId(1), &op, Site(3));
+        if let Some(order) = fence {
+            races.step(ThreadId(1), &Op::local(OpKind::Fence).ordered(order), Site(4));
+        }
+        races.local(ThreadId(1), LocalEvent::Read(object(X), Site(5))).is_some()
+    }
+
+    #[test]
+    fn only_release_and_acquire_publish() {
+        use MemoryOrder::{Acquire, Relaxed, Release, SeqCst};
+        assert!(!publish(Release, Acquire, None));
+        assert!(!publish(SeqCst, SeqCst, None));
+        assert!(publish(Relaxed, Acquire, None));
+        assert!(publish(Release, Relaxed, None));
+        assert!(!publish(Release, Relaxed, Some(Acquire)));
+        assert!(publish(Release, Relaxed, Some(Release)));
+    }
+
+    #[test]
+    fn reads_do_not_race_with_reads_but_a_later_write_races_with_each() {
+        let mut races = RaceDetector::default();
+        for thread in 0..3 {
+            races.step(ThreadId(thread), &Op::local(OpKind::Yield), Site(0));
+        }
+        assert_eq!(races.local(ThreadId(0), LocalEvent::Read(object(X), Site(1))), None);
+        assert_eq!(races.local(ThreadId(1), LocalEvent::Read(object(X), Site(2))), None);
+        let race = races.local(ThreadId(2), LocalEvent::Write(object(X), Site(3))).unwrap();
+        assert!(!race.earlier_writes && race.later_writes);
+        assert_eq!((race.earlier.site, race.later.site), (Site(1), Site(3)));
+    }
+}

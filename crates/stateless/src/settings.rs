@@ -1,0 +1,48 @@
+//! What the user may set about an exploration, apart from the strategy.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::coverage::Coverage;
+
+/// Limits and switches of an exploration.
+///
+/// ```
+/// use selvedge_stateless::Settings;
+/// assert_eq!(Settings::default().yields, Some(1));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    /// The fair bound; see [`selvedge_core::Bounds::yields`]. Sampling strategies ignore nothing and run
+    /// without it.
+    pub yields: Option<u32>,
+    /// Stop after so many executions.
+    pub max_executions: Option<u64>,
+    /// Stop after so long.
+    pub time_limit: Option<Duration>,
+    /// An execution that takes more steps than this is a violation: it does not seem to end.
+    pub max_steps: usize,
+    /// What to count.
+    pub coverage: Coverage,
+    /// Go on after a violation, and report the first at the end.
+    pub keep_going: bool,
+    /// How many executions may be spent on making a counterexample simpler.
+    pub shorten: u32,
+    /// Set when the user wants the search to stop and say what it has covered.
+    pub interrupt: Option<&'a AtomicBool>,
+}
+
+impl Default for Settings<'_> {
+    fn default() -> Self {
+        Settings {
+            yields: Some(1),
+            max_executions: None,
+            time_limit: None,
+            max_steps: 20_000,
+            coverage: Coverage::default(),
+            keep_going: false,
+            shorten: 2_000,
+            interrupt: None,
+        }
+    }
+}

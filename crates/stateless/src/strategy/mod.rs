@@ -1,0 +1,156 @@
+//! Which executions to run. One file an algorithm.
+//!
+//! A strategy learns from finished executions and says how the next one begins ([`Strategy::next_prefix`])
+//! and how it goes on after that ([`Strategy::choose`]). `choose` only reads, so that an execution can run
+//! elsewhere and report back.
+
+mod depth;
+mod dfs;
+mod iterative;
+mod pct;
+mod random;
+mod replay;
+
+use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
+
+use crate::record::Record;
+
+pub use depth::Depth;
+pub use dfs::Dfs;
+pub use iterative::{Cost, Iterative};
+pub use pct::Pct;
+pub use random::Random;
+pub use replay::Replay;
+pub(crate) use replay::{Context, GuideProgress, Guided};
+
+/// A choice that has to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct Point<'a> {
+    /// The number of the decision, from 0.
+    pub step: usize,
+    /// For a choice among values, how many there are; 0 for a choice among threads.
+    pub arity: u32,
+    /// The threads to choose from: those that are enabled and within the fair bound. Never empty when
+    /// `arity` is 0.
+    pub enabled: &'a ThreadSet,
+    /// The thread that took the last step.
+    pub running: Option<ThreadId>,
+    /// Whether a switch away from `running` would preempt it.
+    pub preemptible: bool,
+    /// Preemptions so far.
+    pub preemptions: u32,
+    /// The decisions so far.
+    pub decisions: &'a [Decision],
+}
+
+impl Point<'_> {
+    /// The decision of a scheduler that never preempts: the running thread goes on while it can and does
+    /// not yield; then comes the next thread in the order of their numbers, round robin.
+    #[inline]
+    pub fn without_preemption(&self) -> Decision {
+        if self.arity > 0 {
+            return Decision::Value(0);
+        }
+        Decision::Thread(match self.running {
+            Some(running) if self.preemptible && self.enabled.contains(running) => running,
+            Some(running) => self.round_robin(running),
+            None => self.enabled.first().expect("a point has an enabled thread"),
+        })
+    }
+
+    /// The first enabled thread after this one, going round.
+    #[inline]
+    fn round_robin(&self, after: ThreadId) -> ThreadId {
+        let words = self.enabled.words();
+        if let [word] = words {
+            let above = word & u64::MAX.checked_shl(after.0 + 1).unwrap_or(0);
+            let word = if above != 0 { above } else { *word };
+            return ThreadId(word.trailing_zeros());
+        }
+        self.enabled
+            .iter()
+            .find(|thread| *thread > after)
+            .or_else(|| self.enabled.first())
+            .expect("a point has an enabled thread")
+    }
+}
+
+/// What a strategy makes of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Go on like this.
+    Take(Decision),
+    /// End this execution here: what lies behind is outside the bound or known.
+    Prune,
+}
+
+/// How the next execution begins.
+#[derive(Clone, Debug, Default)]
+pub struct Prefix {
+    /// The decisions to take first.
+    pub decisions: Vec<Decision>,
+    /// The fingerprint that the execution must have before the last of them, where it is known: if it has
+    /// another, the program is not deterministic.
+    pub expect: Option<u64>,
+}
+
+/// An execution that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Finished<'a> {
+    /// Its decisions and choices.
+    pub record: &'a Record,
+    /// How many of the decisions were given as its prefix.
+    pub prefix: usize,
+    /// Preemptions in it.
+    pub preemptions: u32,
+    /// It was ended by [`Choice::Prune`].
+    pub pruned: bool,
+}
+
+/// An algorithm that decides which executions to run.
+pub trait Strategy {
+    /// Writes how the next execution begins; `false` when there is none.
+    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool;
+
+    /// How an execution goes on after its prefix.
+    fn choose(&self, point: &Point<'_>) -> Choice;
+
+    /// Learns from an execution.
+    fn finished(&mut self, execution: &Finished<'_>);
+
+    /// For a strategy that iterates over a bound: what it counts, and the bound that it is exploring.
+    fn bound(&self) -> Option<(Measure, u32)> {
+        None
+    }
+
+    /// The bounds within which everything has been explored once `next_prefix` has said `false`; or `None`
+    /// for a strategy that samples and so never exhausts anything.
+    fn exhausted(&self) -> Option<Bounds>;
+
+    /// Whether the bounds have cut anything off so far.
+    fn cut(&self) -> bool;
+
+    /// Whether the executions of every lower bound are explored before those of a higher one.
+    fn in_order(&self) -> bool {
+        false
+    }
+}
+
+/// The decisions that could have been made at a point instead of the one that was, in the order of a
+/// round-robin scheduler; each with whether it preempts.
+pub(crate) fn alternatives<'a>(
+    record: &'a Record,
+    index: usize,
+) -> impl Iterator<Item = (Decision, bool)> + 'a {
+    let point = &record.points()[index];
+    let taken = record.decisions()[index];
+    let values = (0..point.arity).map(|value| (Decision::Value(value), false));
+    let after = point.running.map_or(0, |running| running.0);
+    let threads = move || record.enabled(point).filter(move |_| point.arity == 0);
+    let above = threads().filter(move |thread| thread.0 > after);
+    let rest = threads().filter(move |thread| thread.0 <= after);
+    let threads = above
+        .chain(rest)
+        .map(move |thread| (Decision::Thread(thread), point.preemptible && point.running != Some(thread)));
+    values.chain(threads).filter(move |(decision, _)| *decision != taken)
+}

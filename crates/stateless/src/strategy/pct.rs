@@ -1,0 +1,103 @@
+//! Probabilistic concurrency testing.
+//!
+//! Burckhardt, Kothari, Musuvathi, Nagarakatte: *A Randomized Scheduler with Probabilistic Guarantees of
+//! Finding Bugs* (ASPLOS 2010). Threads have random priorities and the one with the highest runs; at d − 1
+//! random steps the running thread's priority drops below all others. A bug of depth d is found with
+//! probability at least 1 / (n k^(d−1)).
+//!
+//! Deviations:
+//! 1. k, the number of steps, is not given: it is the length of the longest execution so far.
+//! 2. A thread that yields drops below all others too, so that spin loops end.
+
+use selvedge_core::{Bounds, Decision, ThreadId};
+
+use super::random::{below, draw};
+use super::{Choice, Finished, Point, Prefix, Strategy};
+
+/// A sampler that finds bugs of a given depth with a known probability.
+///
+/// ```
+/// use selvedge_stateless::{Strategy, strategy::Pct};
+/// assert_eq!(Pct::new(7, 3).exhausted(), None); // a sample exhausts nothing
+/// ```
+#[derive(Clone, Debug)]
+pub struct Pct {
+    seed: u64,
+    executions: u64,
+    current: u64,
+    longest: u64,
+    /// The steps at which the running thread's priority drops, in no order.
+    change_points: Vec<u64>,
+}
+
+impl Pct {
+    /// A sampler with this seed for bugs of this depth (1 and more).
+    pub fn new(seed: u64, depth: u32) -> Self {
+        let change_points = vec![0; depth.saturating_sub(1) as usize];
+        Pct { seed, executions: 0, current: 0, longest: 1, change_points }
+    }
+
+    /// The priority of a thread: the higher half of the numbers to begin with, lower the later it dropped.
+    fn priority(&self, thread: ThreadId, point: &Point<'_>) -> u64 {
+        let dropped = self
+            .change_points
+            .iter()
+            .filter(|&&step| {
+                step > 0
+                    && step <= point.step as u64
+                    && point.decisions[..step as usize].iter().rev().find_map(as_thread) == Some(thread)
+            })
+            .max();
+        match dropped {
+            Some(&step) => u64::MAX / 2 - step,
+            None => u64::MAX / 2 + 1 + draw(!self.current, u64::from(thread.0)) / 2,
+        }
+    }
+}
+
+fn as_thread(decision: &Decision) -> Option<ThreadId> {
+    match decision {
+        Decision::Thread(thread) => Some(*thread),
+        Decision::Value(_) => None,
+    }
+}
+
+impl Strategy for Pct {
+    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
+        prefix.decisions.clear();
+        prefix.expect = None;
+        self.executions += 1;
+        self.current = draw(self.seed, self.executions);
+        for (index, point) in self.change_points.iter_mut().enumerate() {
+            *point = 1 + below(draw(self.current, index as u64), self.longest);
+        }
+        true
+    }
+
+    fn choose(&self, point: &Point<'_>) -> Choice {
+        if point.arity > 0 {
+            let word = draw(self.current ^ 0x5555, point.step as u64);
+            return Choice::Take(Decision::Value(below(word, u64::from(point.arity)) as u32));
+        }
+        // A thread that is enabled and cannot be preempted has yielded, or waits for time to pass.
+        let patient = point.running.filter(|_| !point.preemptible);
+        let thread = point
+            .enabled
+            .iter()
+            .max_by_key(|thread| (Some(*thread) != patient, self.priority(*thread, point)))
+            .expect("a point has an enabled thread");
+        Choice::Take(Decision::Thread(thread))
+    }
+
+    fn finished(&mut self, execution: &Finished<'_>) {
+        self.longest = self.longest.max(execution.record.len() as u64);
+    }
+
+    fn exhausted(&self) -> Option<Bounds> {
+        None
+    }
+
+    fn cut(&self) -> bool {
+        true
+    }
+}
