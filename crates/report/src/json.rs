@@ -146,13 +146,16 @@ pub fn from_json_all_with_origin(text: &str) -> Result<Vec<(Report, Option<Origi
     let mut headers = serde_json::Deserializer::from_str(text).into_iter::<Header>();
     let mut start = 0;
     while let Some(header) = headers.next() {
-        let header = header.map_err(|error| syntax(text, 0, &error))?;
-        let end = headers.byte_offset();
-        start += text[start..end].len() - text[start..end].trim_start().len();
+        start += text[start..].len() - text[start..].trim_start().len();
         let place = |message: String, remedy| {
             let (line, column) = position(text, start);
             Error { line, column, message, remedy }
         };
+        if !text[start..].starts_with('{') {
+            return Err(place("a result is an object, and this is not one".into(), NOT_OURS));
+        }
+        let header = header.map_err(|error| syntax(text, 0, &error))?;
+        let end = headers.byte_offset();
         match header.schema {
             Some(schema) if schema == SCHEMA => {}
             Some(schema) => {

@@ -19,7 +19,9 @@
 #![forbid(unsafe_code)]
 
 mod convert;
+mod draw;
 mod json;
+mod places;
 mod schema;
 mod table;
 mod text;

@@ -165,25 +165,25 @@ fn violated(text: &mut String, style: &Style, violation: &Violation, replay: Opt
 
 /// What to do about a search that did not finish, by a word in its reason.
 fn advice(reason: &str) -> &'static str {
+    const SAMPLED: &str =
+        "a search that samples can find bugs and never rules them out; for a guarantee use --strategy icb.";
     const BY_WORD: [(&str, &str); 7] = [
-        ("interrupt", "run it again and let it finish, or ask for a smaller bound (--preemptions 1)."),
-        ("time", "allow more time (--time 10m), or ask for a smaller bound (--preemptions 1)."),
-        (
-            "execution",
-            "allow more executions (--max-executions), or ask for a smaller bound (--preemptions 1).",
-        ),
-        ("memory", "allow more memory (--memory), or ask for a smaller bound (--preemptions 1)."),
         ("random", SAMPLED),
         ("sampl", SAMPLED),
         ("pct", SAMPLED),
+        ("interrupt", "run it again and let it finish, or ask for a smaller bound (--preemptions N)."),
+        ("time", "allow more time (--time 10m), or ask for a smaller bound (--preemptions N)."),
+        ("memory", "allow more memory (--memory 8G), or ask for a smaller bound (--preemptions N)."),
+        (
+            "execution",
+            "allow more executions (--max-executions N), or ask for a smaller bound (--preemptions N).",
+        ),
     ];
-    const SAMPLED: &str =
-        "a search that samples can find bugs and never rules them out; for a guarantee use --strategy icb.";
     let reason = reason.to_lowercase();
     BY_WORD
         .into_iter()
         .find(|(word, _)| reason.contains(word))
-        .map_or("ask for a smaller bound (--preemptions 1), or make the program smaller.", |(_, advice)| {
+        .map_or("ask for a smaller bound (--preemptions N), or make the program smaller.", |(_, advice)| {
             advice
         })
 }
