@@ -108,6 +108,9 @@ fn wait(mut command: Command, show: bool) -> anyhow::Result<Ended> {
             }
             std::process::exit(130);
         }
+        if progress::wanted() {
+            let _ = writeln!(std::io::stderr(), "\nstopping; Ctrl-C again ends at once");
+        }
     })
     .context("cannot catch Ctrl-C")?;
 

@@ -153,8 +153,9 @@ fn select(metadata: Metadata, file: &Path, shown: &str) -> anyhow::Result<Target
             return Ok(Target { way, kind, name, features: target.required_features, manifest });
         }
     }
-    let root = file.parent().unwrap_or(file);
-    others.sort_by_key(|path| !path.starts_with(root));
+    let shared =
+        |path: &PathBuf| path.components().zip(file.components()).take_while(|(a, b)| a == b).count();
+    others.sort_by_key(|path| std::cmp::Reverse(shared(path)));
     let list: Vec<String> = others.iter().take(8).map(|path| format!("  {}", relative(path))).collect();
     bail!(
         "{shown} is not an example, a test or a binary of its own; \

@@ -1,0 +1,7 @@
+//! The command as its users meet it. One test binary, so that its parts share the copy of the stub package.
+
+mod common;
+#[cfg(unix)]
+mod interrupt;
+mod mistakes;
+mod rust;

@@ -1,0 +1,3 @@
+fn main() {
+    this_does_not_compile
+}

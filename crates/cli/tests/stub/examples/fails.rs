@@ -1,0 +1,3 @@
+fn main() {
+    panic!("before any check");
+}

@@ -1,0 +1,3 @@
+fn main() {
+    stub::append("{\"schema\": 7}");
+}

@@ -1,0 +1,4 @@
+fn main() {
+    println!("the program prints");
+    stub::holds("holds");
+}

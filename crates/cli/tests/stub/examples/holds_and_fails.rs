@@ -1,0 +1,4 @@
+fn main() {
+    stub::holds("held");
+    panic!("after the check");
+}

@@ -1,0 +1,3 @@
+fn main() {
+    stub::inconclusive("inconclusive");
+}

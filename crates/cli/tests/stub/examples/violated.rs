@@ -1,0 +1,4 @@
+fn main() {
+    stub::violated("violated");
+    std::process::exit(101);
+}

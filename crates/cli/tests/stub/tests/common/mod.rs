@@ -1,0 +1,1 @@
+//! A file that is no target of its own.
