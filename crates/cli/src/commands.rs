@@ -7,7 +7,7 @@ use anyhow::{Context as _, anyhow, bail};
 use clap::Parser as _;
 
 use crate::args::{Check, Cli, Command, Replay, Report};
-use crate::frontend::{self, Checked, Request};
+use crate::frontend::{self, Answer, Request};
 use crate::output::{Sink, Status, emit, refuse_html, style};
 
 /// `selvedge check FILE`.
@@ -77,9 +77,13 @@ pub(crate) fn report(report: &Report) -> anyhow::Result<Status> {
     Ok(Status::Holds)
 }
 
-fn finish(sink: &mut Sink, checked: &[Checked]) -> anyhow::Result<Status> {
-    sink.write(checked)?;
-    Ok(checked.iter().map(|checked| Status::of(&checked.report)).max().unwrap_or(Status::Mistake))
+fn finish(sink: &mut Sink, answer: &Answer) -> anyhow::Result<Status> {
+    sink.write(&answer.checked)?;
+    let worst = answer.checked.iter().map(|checked| Status::of(&checked.report)).max();
+    let worst = worst.unwrap_or(Status::Mistake);
+    let Some((status, reason)) = &answer.reservation else { return Ok(worst) };
+    emit(&mut std::io::stderr(), &format!("error: {reason}\n"))?;
+    Ok(worst.max(*status))
 }
 
 /// A file's text, or standard input's for `-`.

@@ -10,6 +10,7 @@ use selvedge_core::Schedule;
 use selvedge_report::{Origin, Report};
 
 use crate::args::Options;
+use crate::output::Status;
 
 /// Every front end; the first that accepts a file gets it.
 const FRONT_ENDS: &[&FrontEnd] = &[&rust::FRONT_END];
@@ -26,8 +27,8 @@ pub(crate) struct FrontEnd {
     filters: bool,
     /// The options that it knows, of [`Options`]; any other is refused before it is called.
     options: &'static [&'static str],
-    /// Checks a file: at least one result, or an error.
-    check: fn(&Request<'_>) -> anyhow::Result<Vec<Checked>>,
+    /// Checks a file.
+    check: fn(&Request<'_>) -> anyhow::Result<Answer>,
 }
 
 /// What a front end is asked.
@@ -42,6 +43,15 @@ pub(crate) struct Request<'a> {
     pub(crate) replay: Option<(&'a Schedule, &'a str)>,
 }
 
+/// What a front end answers.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The results: at least one.
+    pub(crate) checked: Vec<Checked>,
+    /// Why they are not the whole answer, and the exit status that this deserves.
+    pub(crate) reservation: Option<(Status, String)>,
+}
+
 /// A result, and how to get it again.
 #[derive(Debug)]
 pub(crate) struct Checked {
@@ -54,7 +64,7 @@ pub(crate) struct Checked {
 }
 
 /// Checks a file with the front end that takes it.
-pub(crate) fn check(request: &Request<'_>) -> anyhow::Result<Vec<Checked>> {
+pub(crate) fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     let path = request.file.display();
     let metadata = match std::fs::metadata(request.file) {
         Ok(metadata) => metadata,

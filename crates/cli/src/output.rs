@@ -62,7 +62,8 @@ impl Sink {
             None => None,
             Some(path) if path == Path::new("-") => Some(Json::Stdout),
             Some(path) => {
-                let file = File::create(path).map_err(|error| {
+                // Not emptied yet: a mistyped command must not cost an old result.
+                let file = File::options().create(true).append(true).open(path).map_err(|error| {
                     let remedy = "name a file in a directory you can write to";
                     anyhow!("cannot write --json {}: {error}; {remedy}", path.display())
                 })?;
@@ -91,9 +92,13 @@ impl Sink {
             let lines: String = checked.iter().map(|checked| to_json(checked) + "\n").collect();
             match json {
                 Json::Stdout => emit(&mut std::io::stdout(), &lines)?,
-                Json::File(path, file) => file.write_all(lines.as_bytes()).map_err(|error| {
-                    anyhow!("cannot write --json {}: {error}; is the disk full?", path.display())
-                })?,
+                Json::File(path, file) => {
+                    // A pipe or a device has no length to set.
+                    let _ = file.set_len(0);
+                    file.write_all(lines.as_bytes()).map_err(|error| {
+                        anyhow!("cannot write --json {}: {error}; is the disk full?", path.display())
+                    })?;
+                }
             }
         }
         if self.quiet {

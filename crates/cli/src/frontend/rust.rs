@@ -13,8 +13,8 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow, bail};
 use selvedge_report::Origin;
 
-use super::{Checked, FrontEnd, Request};
-use crate::output::quote;
+use super::{Answer, Checked, FrontEnd, Request};
+use crate::output::{Status, quote};
 use crate::progress;
 use process::Ended;
 use target::{Target, Way};
@@ -45,7 +45,7 @@ fn variable(option: &str) -> String {
     format!("SELVEDGE_{}", option.trim_start_matches('-').replace('-', "_").to_uppercase())
 }
 
-fn check(request: &Request<'_>) -> anyhow::Result<Vec<Checked>> {
+fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     let target = target::find(request.file)?;
     if request.filter.is_some() && target.way == Way::Run {
         bail!(
@@ -55,7 +55,6 @@ fn check(request: &Request<'_>) -> anyhow::Result<Vec<Checked>> {
     }
     process::build(&target)?;
 
-    // Options that change which executions there are, and so belong to a replay as well.
     let options: Vec<(String, String)> = (request.options.given().into_iter())
         .map(|(name, value)| (variable(name), value.unwrap_or_else(|| "1".into())))
         .collect();
@@ -79,8 +78,8 @@ fn check(request: &Request<'_>) -> anyhow::Result<Vec<Checked>> {
     };
     let ended = process::run(&target, &tests, &environment, &results, request.replay.is_some())?;
     let checked = read(request, &target, &options, &results, &ended)?;
-    report_other_failures(&target, &checked, &ended)?;
-    Ok(checked)
+    let reservation = reservation(&target, &checked, &ended);
+    Ok(Answer { checked, reservation })
 }
 
 /// The results that the program wrote, or why there is none.
@@ -96,7 +95,10 @@ fn read(
     let reports = if lines.trim().is_empty() {
         Vec::new()
     } else {
-        selvedge_report::from_json_all(&lines).with_context(|| {
+        // A program that was killed may have left a part of a line.
+        let whole = lines.rfind('\n').map_or("", |end| &lines[..end]);
+        let read = selvedge_report::from_json_all(&lines);
+        read.or_else(|error| selvedge_report::from_json_all(whole).map_err(|_| error)).with_context(|| {
             format!(
                 "cannot read the results of {}; is its `selvedge` of the version of this command?",
                 target.what()
@@ -155,21 +157,31 @@ fn no_result(request: &Request<'_>, target: &Target, ended: &Ended) -> anyhow::E
     }
 }
 
-/// A program may fail for reasons of its own beside checks that hold: that must not look like success.
-fn report_other_failures(target: &Target, checked: &[Checked], ended: &Ended) -> anyhow::Result<()> {
+/// A program may fail for reasons of its own beside checks that hold, or be stopped before its other checks:
+/// that must not look like success.
+fn reservation(target: &Target, checked: &[Checked], ended: &Ended) -> Option<(Status, String)> {
     let violated = checked.iter().any(|checked| checked.report.outcome.violation().is_some());
-    if ended.success || ended.interrupted || violated {
-        return Ok(());
+    if ended.success || violated {
+        return None;
     }
-    ended.show();
-    if checked.iter().all(|checked| checked.report.outcome.holds()) {
-        bail!(
-            "{} failed ({}) though its checks hold; see its output above and mend it first",
-            target.what(),
-            ended.status
-        );
+    if !ended.interrupted {
+        ended.show();
     }
-    Ok(())
+    if !checked.iter().all(|checked| checked.report.outcome.holds()) {
+        return None;
+    }
+    let what = target.what();
+    Some(if ended.interrupted {
+        (
+            Status::Inconclusive,
+            format!("{what} was interrupted; checks that had not ended are not in the answer"),
+        )
+    } else {
+        let status = &ended.status;
+        let message =
+            format!("{what} failed ({status}) though its checks hold; see its output and mend it first");
+        (Status::Mistake, message)
+    })
 }
 
 #[cfg(test)]

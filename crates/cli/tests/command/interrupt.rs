@@ -39,6 +39,15 @@ fn after_ctrl_c_what_was_covered_is_printed() {
 }
 
 #[test]
+fn checks_that_hold_are_not_the_whole_answer_of_an_interrupted_program() {
+    let child = start("examples/waits_after.rs");
+    interrupt(&child);
+    let seen = Seen::from(child.wait_with_output().unwrap());
+    assert_eq!(seen.status, Some(3), "{seen:?}");
+    assert!(seen.out.contains("HOLDS: first") && seen.err.contains("was interrupted"), "{seen:?}");
+}
+
+#[test]
 fn a_second_ctrl_c_ends_a_program_that_does_not_listen() {
     let child = start("examples/stubborn.rs");
     interrupt(&child);

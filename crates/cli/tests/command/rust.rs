@@ -126,7 +126,6 @@ fn programs_without_a_result_are_mistakes_with_a_remedy() {
     for (file, message, shown) in [
         ("examples/nothing.rs", "made no check; call selvedge::check", ""),
         ("examples/fails.rs", "failed before a check ended", "before any check"),
-        ("examples/holds_and_fails.rs", "though its checks hold", "after the check"),
         ("examples/garbage.rs", "cannot read the results of the example garbage", "line 1, column"),
         ("examples/broken.rs", "the example broken does not build", "this_does_not_compile"),
         ("benches/speed.rs", "is a bench target; give an example", ""),
@@ -136,6 +135,33 @@ fn programs_without_a_result_are_mistakes_with_a_remedy() {
         assert!(seen.err.contains(message) && seen.err.contains(shown), "{file}: {seen:?}");
         assert!(seen.out.is_empty(), "{file}: {seen:?}");
     }
+}
+
+#[test]
+fn a_failure_beside_checks_that_hold_is_no_success() {
+    let seen = run(&["check", "examples/holds_and_fails.rs"], 2);
+    assert!(seen.out.starts_with("HOLDS: held\n"), "{seen:?}");
+    assert!(seen.err.contains("after the check") && seen.err.contains("though its checks hold"), "{seen:?}");
+}
+
+#[test]
+fn a_line_that_was_cut_short_does_not_cost_the_others() {
+    let seen = run(&["check", "examples/cut_short.rs"], 2);
+    assert!(
+        seen.out.starts_with("HOLDS: whole\n") && seen.err.contains("though its checks hold"),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn a_mistake_does_not_cost_an_old_result() {
+    let file = fresh("old").join("out.json");
+    let path = file.to_str().unwrap();
+    run(&["check", "examples/several.rs", "--json", path, "--quiet"], 1);
+    run(&["check", "examples/nothing.rs", "--json", path], 2);
+    assert_eq!(from_json_all(&std::fs::read_to_string(&file).unwrap()).unwrap().len(), 3);
+    run(&["check", "examples/holds.rs", "--json", path], 0);
+    assert_eq!(from_json_all(&std::fs::read_to_string(&file).unwrap()).unwrap().len(), 1);
 }
 
 #[test]
