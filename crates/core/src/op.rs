@@ -93,8 +93,6 @@ pub enum OpKind {
     SpinLoop,
     /// Sleeping. Other threads may run for as long as they like.
     Sleep,
-    /// Reading the virtual clock.
-    ReadClock,
     /// Sending on a channel.
     Send,
     /// Receiving from a channel.

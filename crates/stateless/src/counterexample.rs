@@ -1,6 +1,6 @@
 //! From a failure to a counterexample that a person can follow: replayed, made simpler, and written down.
 
-use selvedge_core::{Decision, Op, OpKind, Step, ThreadId, Trace, Violation, ViolationKind};
+use selvedge_core::{Decision, Op, OpKind, Schedule, Step, ThreadId, Trace, Violation, ViolationKind};
 
 use crate::explore::{End, Explorer, same_failure, violation};
 use crate::program::{Error, Execution, Stop, StopKind};
@@ -21,11 +21,36 @@ pub(crate) fn explain(explorer: &mut Explorer<'_>, stop: Stop) -> Result<Violati
         return Err(vanished(explorer, &prefix.decisions));
     };
     let mut violation = violation(kind, *stop, explorer);
-    let threads = (0..explorer.execution.thread_count())
-        .map(|thread| explorer.execution.thread_name(ThreadId(thread as u32)))
-        .collect();
-    violation.trace = Trace { threads, steps, loop_start: None };
+    violation.trace = Trace { threads: thread_names(explorer), steps, loop_start: None };
     Ok(violation)
+}
+
+/// Runs a schedule once, and says what came of it. Nothing is run twice, so that it can be watched in a
+/// debugger.
+pub(crate) fn replay(explorer: &mut Explorer<'_>, schedule: &Schedule) -> Result<Option<Violation>, Error> {
+    let prefix = Prefix { decisions: schedule.0.clone(), expect: None };
+    let mut steps = Vec::new();
+    explorer.comparing = true;
+    let end = explorer.run(&prefix, &mut |point| Choice::Take(point.without_preemption()), Some(&mut steps));
+    explorer.comparing = false;
+    let stop = match end {
+        Err(Error::Nondeterministic { step, difference, .. }) => {
+            return Err(Error::Replay { step, message: difference });
+        }
+        Err(error) => return Err(error),
+        Ok(End::Stopped(stop)) => *stop,
+        Ok(_) => return Ok(None),
+    };
+    let StopKind::Violation(kind) = stop.kind else { return Err(Error::Unsupported(stop)) };
+    let mut violation = violation(kind, stop, explorer);
+    violation.trace = Trace { threads: thread_names(explorer), steps, loop_start: None };
+    Ok(Some(violation))
+}
+
+fn thread_names(explorer: &Explorer<'_>) -> Vec<String> {
+    (0..explorer.execution.thread_count())
+        .map(|thread| explorer.execution.thread_name(ThreadId(thread as u32)))
+        .collect()
 }
 
 /// Every counterexample is replayed, and fails the same way, before it is reported.
@@ -179,7 +204,7 @@ pub(crate) fn step_limit(explorer: &Explorer<'_>) -> Stop {
     let yields = tail.iter().any(|point| point.op.yields());
     let spins = |op: &Op| {
         matches!(op.kind, OpKind::Load | OpKind::Rmw | OpKind::TryLock | OpKind::TryReadLock | OpKind::Read)
-            || matches!(op.kind, OpKind::IsFinished | OpKind::Receive | OpKind::ReadClock)
+            || matches!(op.kind, OpKind::IsFinished | OpKind::Receive)
     };
     let (kind, message) = if yields {
         let who = names.join(" and ");

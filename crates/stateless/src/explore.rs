@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{
-    Bounds, CoverageRow, Decision, Gap, Guarantee, Measure, Op, OpKind, Outcome, Statistics, Step, ThreadId,
-    ThreadSet, Verdict, Violation, ViolationKind,
+    Bounds, CoverageRow, Decision, Gap, Guarantee, Measure, Op, OpKind, Outcome, Schedule, Statistics, Step,
+    ThreadId, ThreadSet, Verdict, Violation, ViolationKind,
 };
 
 use crate::context_bound::ContextBound;
@@ -42,6 +42,22 @@ pub fn explore(
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, Error> {
     Explorer::new(program, *settings)?.search(strategy, progress)
+}
+
+/// Runs one schedule, once, and says what came of it.
+pub fn replay(program: &dyn Program, schedule: &Schedule, settings: &Settings<'_>) -> Result<Outcome, Error> {
+    let began = Instant::now();
+    let mut explorer = Explorer::new(program, *settings)?;
+    explorer.has_cells = true;
+    let verdict = match counterexample::replay(&mut explorer, schedule)? {
+        Some(violation) => Verdict::Violated(Box::new(violation)),
+        None => Verdict::Inconclusive(Gap {
+            reason: "the schedule was replayed, and nothing went wrong".into(),
+            covered: None,
+        }),
+    };
+    let budget = Budget { began, reported: began, executions: 1 };
+    Ok(Outcome { verdict, rows: Vec::new(), statistics: explorer.statistics(&budget) })
 }
 
 /// How one execution ended.
@@ -538,7 +554,7 @@ pub(crate) fn violation(kind: ViolationKind, stop: Stop, explorer: &Explorer<'_>
         preemptions: explorer.context.preemptions(),
         switches: explorer.context.switches(),
         contexts: None,
-        schedule: selvedge_core::Schedule(explorer.record.decisions().to_vec()),
+        schedule: Schedule(explorer.record.decisions().to_vec()),
         trace: selvedge_core::Trace::default(),
         below: None,
     }

@@ -25,7 +25,7 @@ pub mod strategy;
 
 pub use context_bound::ContextBound;
 pub use coverage::Coverage;
-pub use explore::{Explorer, Progress, explore};
+pub use explore::{Explorer, Progress, explore, replay};
 pub use happens_before::StateHash;
 pub use program::{
     Description, Error, Event, Execution, LaunchError, LocalEvent, Program, Site, Stop, StopKind,

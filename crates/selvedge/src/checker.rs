@@ -1,0 +1,420 @@
+//! [`Checker`]: how to check, and the check itself.
+
+use std::io::Write;
+use std::panic::resume_unwind;
+use std::time::Duration;
+
+use selvedge_core::{Outcome, Schedule, Verdict};
+use selvedge_report::{Report, Style, to_json, to_text};
+use selvedge_stateless::strategy::{Cost, Depth, Dfs, Iterative, Pct, Random};
+use selvedge_stateless::{Coverage, Error, Settings, explore, replay};
+
+use crate::Strategy;
+use crate::environment::Environment;
+use crate::progress::{self, INTERRUPTED, ProgressLine};
+use crate::rt::{ClosureProgram, Options};
+
+/// Checks a closure with the default settings: every execution with at most 2 preemptions.
+///
+/// # Panics
+/// With the counterexample, if there is a violation.
+///
+/// ```
+/// use selvedge::sync::{Arc, Mutex};
+///
+/// selvedge::check(|| {
+///     let shared = Arc::new(Mutex::new(1));
+///     let other = shared.clone();
+///     let thread = selvedge::thread::spawn(move || *other.lock().unwrap() *= 3);
+///     *shared.lock().unwrap() *= 2;
+///     thread.join().unwrap();
+///     assert_eq!(*shared.lock().unwrap(), 6);
+/// });
+/// ```
+#[track_caller]
+pub fn check<F>(f: F)
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    Checker::new().check(f);
+}
+
+/// How to check. Each setting can also come from the environment, which wins: `SELVEDGE_PREEMPTIONS`,
+/// `SELVEDGE_STRATEGY`, `SELVEDGE_YIELDS`, `SELVEDGE_DELAYS`, `SELVEDGE_DEPTH`, `SELVEDGE_RACE_MODE`,
+/// `SELVEDGE_TIME`, `SELVEDGE_MAX_EXECUTIONS`, `SELVEDGE_MAX_STEPS`, `SELVEDGE_SEED`, `SELVEDGE_REPLAY`,
+/// `SELVEDGE_AT_BOUND`, `SELVEDGE_JSON`, `SELVEDGE_QUIET`, `SELVEDGE_PROGRESS`.
+///
+/// ```
+/// use selvedge::{Checker, Strategy};
+///
+/// let outcome = Checker::new().preemptions(1).explore(|| {
+///     selvedge::thread::spawn(|| ()).join().unwrap();
+/// });
+/// assert!(outcome.holds());
+/// assert_eq!(outcome.guarantee().unwrap().to_string(), "every execution has been checked");
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a checker does nothing until `check` or `explore` is called"]
+pub struct Checker {
+    name: Option<String>,
+    strategy: Strategy,
+    /// `None` is the default; `Some(None)` is no bound.
+    preemptions: Option<Option<u32>>,
+    yields: Option<u32>,
+    delays: u32,
+    depth: u32,
+    at_bound: bool,
+    phase_preemptions: u32,
+    pct_depth: u32,
+    seed: u64,
+    race_mode: bool,
+    check_leaks: bool,
+    allow_thread_panics: bool,
+    allow_inconclusive: bool,
+    time_limit: Option<Duration>,
+    max_executions: Option<u64>,
+    max_steps: usize,
+    stack_size: usize,
+    coverage: Option<Coverage>,
+    keep_going: bool,
+    shorten: u32,
+    replay: Option<Schedule>,
+}
+
+/// How many executions a sampling strategy runs unless it is told otherwise.
+const SAMPLES: u64 = 10_000;
+
+impl Default for Checker {
+    fn default() -> Self {
+        let settings = Settings::default();
+        Checker {
+            name: None,
+            strategy: Strategy::default(),
+            preemptions: None,
+            yields: settings.yields,
+            delays: 2,
+            depth: 100,
+            at_bound: false,
+            phase_preemptions: 0,
+            pct_depth: 3,
+            seed: 0x5E1_7ED6E,
+            race_mode: false,
+            check_leaks: false,
+            allow_thread_panics: false,
+            allow_inconclusive: false,
+            time_limit: None,
+            max_executions: None,
+            max_steps: settings.max_steps,
+            stack_size: 512 * 1024,
+            coverage: None,
+            keep_going: settings.keep_going,
+            shorten: settings.shorten,
+            replay: None,
+        }
+    }
+}
+
+impl Checker {
+    /// The default settings: iterative context bounding with at most 2 preemptions.
+    pub fn new() -> Self {
+        Checker::default()
+    }
+
+    /// What reports call the check; by default the name of the test.
+    pub fn name(self, name: impl Into<String>) -> Self {
+        Checker { name: Some(name.into()), ..self }
+    }
+
+    /// Which executions to run.
+    pub fn strategy(self, strategy: Strategy) -> Self {
+        Checker { strategy, ..self }
+    }
+
+    /// Checks executions with at most so many preemptions (2 by default).
+    pub fn preemptions(self, preemptions: u32) -> Self {
+        Checker { preemptions: Some(Some(preemptions)), ..self }
+    }
+
+    /// Checks all executions, however many preemptions they have. May take very long.
+    pub fn unbounded(self) -> Self {
+        Checker { preemptions: Some(None), ..self }
+    }
+
+    /// How many more times a thread may yield than another that could run instead (1 by default). Loops that
+    /// wait for another thread, and yield, are so unrolled a bounded number of times.
+    pub fn yields(self, yields: u32) -> Self {
+        Checker { yields: Some(yields), ..self }
+    }
+
+    /// For [`Strategy::Delay`]: checks executions with at most so many delays (2 by default).
+    pub fn delays(self, delays: u32) -> Self {
+        Checker { delays, ..self }
+    }
+
+    /// For [`Strategy::Depth`]: ends executions after so many steps (100 by default).
+    pub fn depth(self, depth: u32) -> Self {
+        Checker { depth, ..self }
+    }
+
+    /// Goes to the bound at once rather than by way of the smaller ones. A violation that is then found need
+    /// not be the simplest.
+    pub fn at_bound(self) -> Self {
+        Checker { at_bound: true, ..self }
+    }
+
+    /// For [`Strategy::Icb`]: lets each phase of the search spend so many preemptions (0 by default, which is
+    /// strict: executions with fewer preemptions always come first). The paper's `csb`.
+    pub fn phase_preemptions(self, preemptions: u32) -> Self {
+        Checker { phase_preemptions: preemptions, ..self }
+    }
+
+    /// For [`Strategy::Pct`]: the depth of the bugs to look for (3 by default).
+    pub fn pct_depth(self, depth: u32) -> Self {
+        Checker { pct_depth: depth, ..self }
+    }
+
+    /// Makes every access to a tracked cell a scheduling point. Without it a data race is a violation, and
+    /// for programs without races nothing is lost.
+    pub fn race_mode(self) -> Self {
+        Checker { race_mode: true, ..self }
+    }
+
+    /// Makes it a violation when an [`Arc`](crate::sync::Arc) is never freed.
+    pub fn check_leaks(self) -> Self {
+        Checker { check_leaks: true, ..self }
+    }
+
+    /// Lets a panic that leaves a spawned thread's closure end just that thread, to be found by whoever joins
+    /// it, as in std. By default it is a violation.
+    pub fn allow_thread_panics(self) -> Self {
+        Checker { allow_thread_panics: true, ..self }
+    }
+
+    /// Lets [`check`](Checker::check) pass when a limit ended the search before it was done.
+    pub fn allow_inconclusive(self) -> Self {
+        Checker { allow_inconclusive: true, ..self }
+    }
+
+    /// Ends the search after so long.
+    pub fn time_limit(self, limit: Duration) -> Self {
+        Checker { time_limit: Some(limit), ..self }
+    }
+
+    /// Ends the search after so many executions.
+    pub fn max_executions(self, executions: u64) -> Self {
+        Checker { max_executions: Some(executions), ..self }
+    }
+
+    /// Makes it a violation when an execution has more steps (20,000 by default): it does not seem to end.
+    pub fn max_steps(self, steps: usize) -> Self {
+        Checker { max_steps: steps, ..self }
+    }
+
+    /// The size of the threads' stacks in bytes (512 KiB by default). Memory is used only where a stack grows.
+    pub fn stack_size(self, bytes: usize) -> Self {
+        Checker { stack_size: bytes, ..self }
+    }
+
+    /// The seed of a sampling strategy.
+    pub fn seed(self, seed: u64) -> Self {
+        Checker { seed, ..self }
+    }
+
+    /// What to count. By default states, and for sampling strategies only executions.
+    pub fn coverage(self, coverage: Coverage) -> Self {
+        Checker { coverage: Some(coverage), ..self }
+    }
+
+    /// Goes on after a violation, so that the coverage is that of the whole search.
+    pub fn keep_going(self) -> Self {
+        Checker { keep_going: true, ..self }
+    }
+
+    /// How many executions may be spent on making a counterexample simpler (2,000 by default).
+    pub fn shorten(self, executions: u32) -> Self {
+        Checker { shorten: executions, ..self }
+    }
+
+    /// Runs this schedule, once, instead of searching.
+    pub fn replay(self, schedule: Schedule) -> Self {
+        Checker { replay: Some(schedule), ..self }
+    }
+
+    /// Checks a closure.
+    ///
+    /// # Panics
+    /// With the counterexample if there is a violation; when the search could not be finished; and when the
+    /// closure cannot be checked (it is not deterministic, say).
+    #[track_caller]
+    pub fn check<F>(self, f: F)
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        let environment = match Environment::read() {
+            Ok(environment) => environment,
+            Err(message) => panic!("{message}"),
+        };
+        let quiet = environment.quiet;
+        let checker = self.with(&environment);
+        let allow = checker.allow_inconclusive || checker.strategy.samples();
+        let subject = checker.subject();
+        let outcome = match checker.run(f, &environment) {
+            Ok(outcome) => outcome,
+            Err(error) => panic!("{subject} cannot be checked: {error}"),
+        };
+        let token = outcome.violation().map(|violation| violation.schedule.to_string());
+        let fails = match outcome.verdict {
+            Verdict::Holds(_) => false,
+            Verdict::Violated(_) => true,
+            Verdict::Inconclusive(_) => !allow || progress::interrupted(),
+        };
+        if !fails {
+            return;
+        }
+        if quiet {
+            panic!("{subject} is violated, or was not checked to the end");
+        }
+        let command = token.map(|token| format!("SELVEDGE_REPLAY={token} cargo test {subject}"));
+        let report = Report { subject, engine: "stateless".into(), outcome };
+        let style = Style { color: false, width: 120 };
+        panic!("\n{}", to_text(&report, &style, command.as_deref()));
+    }
+
+    /// Checks a closure and returns what came of it. Never panics: when the closure cannot be checked, the
+    /// outcome is inconclusive and says why; [`try_explore`](Checker::try_explore) tells the two apart.
+    pub fn explore<F>(self, f: F) -> Outcome
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.try_explore(f).unwrap_or_else(|error| Outcome {
+            verdict: Verdict::Inconclusive(selvedge_core::Gap { reason: error.to_string(), covered: None }),
+            rows: Vec::new(),
+            statistics: selvedge_core::Statistics::default(),
+        })
+    }
+
+    /// Checks a closure and returns what came of it.
+    ///
+    /// # Errors
+    /// When the closure cannot be checked: it is not deterministic, or a schedule to replay does not fit it;
+    /// or when a variable in the environment is wrong.
+    pub fn try_explore<F>(self, f: F) -> Result<Outcome, Error>
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        let environment =
+            Environment::read().map_err(|message| Error::Launch(selvedge_stateless::LaunchError(message)))?;
+        self.with(&environment).run(f, &environment)
+    }
+
+    /// These settings with those of the environment, which win.
+    fn with(self, environment: &Environment) -> Self {
+        let environment = environment.clone();
+        Checker {
+            preemptions: environment.preemptions.map(Some).or(self.preemptions),
+            yields: environment.yields.or(self.yields),
+            delays: environment.delays.unwrap_or(self.delays),
+            depth: environment.depth.unwrap_or(self.depth),
+            strategy: environment.strategy.unwrap_or(self.strategy),
+            race_mode: environment.race_mode || self.race_mode,
+            at_bound: environment.at_bound || self.at_bound,
+            time_limit: environment.time.or(self.time_limit),
+            max_executions: environment.max_executions.or(self.max_executions),
+            max_steps: environment.max_steps.unwrap_or(self.max_steps),
+            seed: environment.seed.unwrap_or(self.seed),
+            replay: environment.replay.or(self.replay),
+            ..self
+        }
+    }
+
+    fn subject(&self) -> String {
+        self.name.clone().unwrap_or_else(|| {
+            std::thread::current().name().filter(|name| *name != "main").unwrap_or("check").to_string()
+        })
+    }
+
+    fn settings(&self) -> Settings<'static> {
+        let samples = self.strategy.samples();
+        let coverage = if samples { Coverage::Executions } else { Coverage::States };
+        Settings {
+            yields: self.yields.filter(|_| !samples),
+            max_executions: self
+                .max_executions
+                .or(samples.then_some(SAMPLES).filter(|_| self.time_limit.is_none())),
+            time_limit: self.time_limit,
+            max_steps: self.max_steps,
+            coverage: self.coverage.unwrap_or(coverage),
+            keep_going: self.keep_going,
+            shorten: self.shorten,
+            interrupt: Some(&INTERRUPTED),
+        }
+    }
+
+    /// The default bound on preemptions is for strategies that need one.
+    fn algorithm(&self) -> Box<dyn selvedge_stateless::Strategy> {
+        let preemptions = self.preemptions.unwrap_or(match self.strategy {
+            Strategy::Icb => Some(2),
+            _ => None,
+        });
+        match self.strategy {
+            Strategy::Icb if self.at_bound => Box::new(Dfs::new(preemptions)),
+            Strategy::Icb => {
+                Box::new(Iterative::new(Cost::Preemptions, preemptions).csb(self.phase_preemptions))
+            }
+            Strategy::Dfs => Box::new(Dfs::new(preemptions)),
+            Strategy::Delay => Box::new(Iterative::new(Cost::Delays, Some(self.delays))),
+            Strategy::Depth => {
+                let increment = if self.at_bound { self.depth } else { 10 };
+                Box::new(Depth::new(self.depth, increment))
+            }
+            Strategy::Random => Box::new(Random::new(self.seed)),
+            Strategy::Pct => Box::new(Pct::new(self.seed, self.pct_depth)),
+        }
+    }
+
+    /// Explores on an OS thread of its own: whatever a failing execution does to its thread ends with it.
+    fn run<F>(self, f: F, environment: &Environment) -> Result<Outcome, Error>
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        let subject = self.subject();
+        let options = Options {
+            race_mode: self.race_mode,
+            allow_thread_panics: self.allow_thread_panics,
+            check_leaks: self.check_leaks,
+        };
+        if environment.json.is_some() {
+            progress::catch_interrupts();
+        }
+        let program = ClosureProgram { body: f, options, stack_size: self.stack_size };
+        let settings = self.settings();
+        let search = || match &self.replay {
+            Some(schedule) => replay(&program, schedule, &settings),
+            None => {
+                let mut line = ProgressLine::new(&subject, environment.progress);
+                explore(&program, self.algorithm().as_mut(), &settings, &mut |progress| line.draw(progress))
+            }
+        };
+        let outcome = std::thread::scope(|scope| {
+            let name = std::thread::current().name().unwrap_or("selvedge").to_string();
+            let thread = std::thread::Builder::new().name(name).spawn_scoped(scope, search);
+            match thread.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(result)) => result,
+                Ok(Err(payload)) => resume_unwind(payload),
+                Err(error) => Err(Error::Launch(selvedge_stateless::LaunchError(error.to_string()))),
+            }
+        });
+        if let (Some(path), Ok(outcome)) = (&environment.json, &outcome) {
+            let report = Report { subject, engine: "stateless".into(), outcome: outcome.clone() };
+            let line = to_json(&report) + "\n";
+            let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+            file.and_then(|mut file| file.write_all(line.as_bytes())).map_err(|error| {
+                let path = path.display();
+                Error::Launch(selvedge_stateless::LaunchError(format!(
+                    "SELVEDGE_JSON={path}: the result cannot be written there: {error}"
+                )))
+            })?;
+        }
+        outcome
+    }
+}

@@ -1,0 +1,131 @@
+//! Settings from the environment. They win over those in the code, so that a test can be run differently
+//! without being changed.
+
+use std::env;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use selvedge_core::Schedule;
+
+use crate::Strategy;
+
+/// The settings that the environment gives. `SELVEDGE_` comes before each name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Environment {
+    pub(crate) preemptions: Option<u32>,
+    pub(crate) yields: Option<u32>,
+    pub(crate) delays: Option<u32>,
+    pub(crate) depth: Option<u32>,
+    pub(crate) strategy: Option<Strategy>,
+    pub(crate) race_mode: bool,
+    pub(crate) at_bound: bool,
+    pub(crate) time: Option<Duration>,
+    pub(crate) max_executions: Option<u64>,
+    pub(crate) max_steps: Option<usize>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) replay: Option<Schedule>,
+    pub(crate) json: Option<PathBuf>,
+    pub(crate) quiet: bool,
+    pub(crate) progress: Option<bool>,
+}
+
+impl Environment {
+    /// Reads the environment; an error names the variable and what it may be.
+    pub(crate) fn read() -> Result<Self, String> {
+        Self::from(|name| env::var(format!("SELVEDGE_{name}")).ok().filter(|text| !text.is_empty()))
+    }
+
+    fn from(variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let number = |name: &str| -> Result<Option<u64>, String> {
+            variable(name)
+                .map(|text| {
+                    text.parse().map_err(|_| format!("SELVEDGE_{name}={text}: expected a number, such as 2"))
+                })
+                .transpose()
+        };
+        let small = |name: &str| -> Result<Option<u32>, String> {
+            let too_large = |_| format!("SELVEDGE_{name} is too large: expected a number below 2^32");
+            number(name)?.map(u32::try_from).transpose().map_err(too_large)
+        };
+        let flag = |name: &str| -> Result<Option<bool>, String> {
+            match variable(name).as_deref() {
+                None => Ok(None),
+                Some("1" | "true" | "yes") => Ok(Some(true)),
+                Some("0" | "false" | "no") => Ok(Some(false)),
+                Some(text) => Err(format!("SELVEDGE_{name}={text}: expected 1 or 0")),
+            }
+        };
+        let strategy = variable("STRATEGY").map(|text| text.parse::<Strategy>()).transpose();
+        let replay = variable("REPLAY").map(|text| text.parse::<Schedule>()).transpose();
+        Ok(Environment {
+            preemptions: small("PREEMPTIONS")?,
+            yields: small("YIELDS")?,
+            delays: small("DELAYS")?,
+            depth: small("DEPTH")?,
+            strategy: strategy.map_err(|error| format!("SELVEDGE_STRATEGY: {error}"))?,
+            race_mode: flag("RACE_MODE")?.unwrap_or(false),
+            at_bound: flag("AT_BOUND")?.unwrap_or(false),
+            time: variable("TIME").map(|text| duration(&text)).transpose()?,
+            max_executions: number("MAX_EXECUTIONS")?,
+            max_steps: number("MAX_STEPS")?.map(|steps| usize::try_from(steps).unwrap_or(usize::MAX)),
+            seed: number("SEED")?,
+            replay: replay.map_err(|error| format!("SELVEDGE_REPLAY: {error}"))?,
+            json: variable("JSON").map(PathBuf::from),
+            quiet: flag("QUIET")?.unwrap_or(false),
+            progress: flag("PROGRESS")?,
+        })
+    }
+}
+
+/// A time such as `30s`, `500ms`, `5m` or `1h`; a bare number is seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let split =
+        text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
+    let (amount, unit) = text.split_at(split);
+    let seconds = match unit {
+        "" | "s" => Some(1.0),
+        "ms" => Some(0.001),
+        "m" | "min" => Some(60.0),
+        "h" => Some(3600.0),
+        _ => None,
+    };
+    let amount = amount.parse::<f64>().ok();
+    amount
+        .zip(seconds)
+        .and_then(|(amount, seconds)| Duration::try_from_secs_f64(amount * seconds).ok())
+        .ok_or_else(|| format!("SELVEDGE_TIME={text}: expected a time such as 30s, 500ms, 5m or 1h"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &'static str, text: &'static str) -> Result<Environment, String> {
+        Environment::from(|asked| (asked == name).then(|| text.to_string()))
+    }
+
+    #[test]
+    fn good_values_are_taken() {
+        assert_eq!(read("PREEMPTIONS", "3").unwrap().preemptions, Some(3));
+        assert_eq!(read("TIME", "1.5s").unwrap().time, Some(Duration::from_millis(1500)));
+        assert_eq!(read("TIME", "5m").unwrap().time, Some(Duration::from_secs(300)));
+        assert_eq!(read("STRATEGY", "pct").unwrap().strategy, Some(Strategy::Pct));
+        assert!(read("RACE_MODE", "1").unwrap().race_mode);
+    }
+
+    #[test]
+    fn bad_values_name_the_variable_and_what_is_expected() {
+        for (name, text, expected) in [
+            ("PREEMPTIONS", "two", "expected a number"),
+            ("PREEMPTIONS", "5000000000", "too large"),
+            ("TIME", "soon", "such as 30s"),
+            ("TIME", "-1s", "such as 30s"),
+            ("STRATEGY", "best", "there are icb"),
+            ("REPLAY", "xyz", "copy the whole token"),
+            ("RACE_MODE", "perhaps", "expected 1 or 0"),
+        ] {
+            let error = read(name, text).unwrap_err();
+            assert!(error.contains(name) && error.contains(expected), "{error}");
+        }
+    }
+}

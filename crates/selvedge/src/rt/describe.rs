@@ -1,0 +1,188 @@
+//! Steps and waits in words.
+
+use selvedge_core::{ObjectId, Op, OpKind, ThreadId};
+use selvedge_stateless::Description;
+
+use super::{ObjectKind, Runtime};
+
+/// The values that an operation was about.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Value {
+    #[default]
+    None,
+    /// It read this.
+    Read(Bits),
+    /// It wrote this.
+    Wrote(Bits),
+    /// It found the first and left the second.
+    Changed(Bits, Bits),
+    /// A word about how it went.
+    Note(&'static str),
+    /// It chose this, or counted so many.
+    Number(u64),
+}
+
+/// A value of an atomic.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bits {
+    pub(crate) raw: u64,
+    pub(crate) show: Show,
+}
+
+/// How the bits are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Show {
+    Unsigned,
+    Signed,
+    Bool,
+    Pointer,
+}
+
+impl std::fmt::Display for Bits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.show {
+            Show::Unsigned => self.raw.fmt(f),
+            Show::Signed => self.raw.cast_signed().fmt(f),
+            Show::Bool => (self.raw != 0).fmt(f),
+            Show::Pointer if self.raw == 0 => f.write_str("null"),
+            Show::Pointer => f.write_str("non-null"),
+        }
+    }
+}
+
+impl Value {
+    fn words(self) -> Option<String> {
+        match self {
+            Value::None => None,
+            Value::Read(bits) => Some(format!("= {bits}")),
+            Value::Wrote(bits) => Some(format!("{bits}")),
+            Value::Changed(old, new) => Some(format!("{old} -> {new}")),
+            Value::Note(note) => Some(note.to_string()),
+            Value::Number(number) => Some(number.to_string()),
+        }
+    }
+}
+
+pub(crate) fn location(place: &std::panic::Location<'_>) -> selvedge_core::Location {
+    selvedge_core::Location {
+        file: place.file().to_string(),
+        line: place.line(),
+        column: Some(place.column()),
+    }
+}
+
+/// The name of an object: its kind, and how many of that kind were touched before it.
+pub(crate) fn object(runtime: &Runtime, object: ObjectId) -> String {
+    let kind = runtime.objects[object.index()].kind;
+    match kind {
+        ObjectKind::Thread | ObjectKind::ParkToken => {
+            let owner = runtime
+                .threads
+                .iter()
+                .enumerate()
+                .find(|(_, thread)| thread.object == object || thread.park_token == Some(object));
+            let owner = owner.map_or_else(|| "a thread".into(), |(index, thread)| thread.label(index));
+            if kind == ObjectKind::Thread { owner } else { format!("the park token of {owner}") }
+        }
+        _ => {
+            let before = runtime.objects[..object.index()].iter();
+            let number = before.filter(|other| other.kind == kind).count();
+            format!("{} #{number}", kind.name())
+        }
+    }
+}
+
+/// An operation in words, as something that is done: `lock mutex #1`.
+fn action(runtime: &Runtime, op: &Op) -> String {
+    let name = op.object.map_or_else(String::new, |id| object(runtime, id));
+    let also = op.also.map_or_else(String::new, |id| object(runtime, id));
+    match op.kind {
+        OpKind::Local => "start".into(),
+        OpKind::End => "end".into(),
+        OpKind::Join => format!("join {name}"),
+        OpKind::IsFinished => format!("ask whether {name} has ended"),
+        OpKind::Load => format!("load {name}"),
+        OpKind::Store => format!("store {name}"),
+        OpKind::Rmw => format!("update {name}"),
+        OpKind::Fence => "fence".into(),
+        OpKind::Read => format!("read {name}"),
+        OpKind::Write => format!("write {name}"),
+        OpKind::Lock => format!("lock {name}"),
+        OpKind::TryLock => format!("try to lock {name}"),
+        OpKind::Unlock => format!("unlock {name}"),
+        OpKind::ReadLock => format!("read-lock {name}"),
+        OpKind::TryReadLock => format!("try to read-lock {name}"),
+        OpKind::ReadUnlock => format!("read-unlock {name}"),
+        OpKind::Wait => format!("wait on {name}, unlocking {also}"),
+        OpKind::Wake => format!("wake from {name}, locking {also}"),
+        OpKind::NotifyOne => format!("notify one on {name}"),
+        OpKind::NotifyAll => format!("notify all on {name}"),
+        OpKind::Park => "park".into(),
+        OpKind::Unpark => format!("set {name}"),
+        OpKind::Yield => "yield".into(),
+        OpKind::SpinLoop => "spin".into(),
+        OpKind::Sleep => "sleep".into(),
+        OpKind::Send => format!("send on {name}"),
+        OpKind::Receive => format!("receive from {name}"),
+        OpKind::Disconnect => format!("drop an end of {name}"),
+        OpKind::BarrierArrive => format!("arrive at {name}"),
+        OpKind::BarrierPass => format!("go on from {name}"),
+        OpKind::OnceEnter => format!("enter {name}"),
+        OpKind::OnceLeave => format!("complete {name}"),
+        OpKind::Choose => "choose".into(),
+        OpKind::RefCount => format!("count references of {name}"),
+    }
+}
+
+/// What the last step did.
+pub(crate) fn step(runtime: &Runtime) -> Description {
+    let mut text = action(runtime, &runtime.performed);
+    if runtime.performed.timed_out {
+        text.push_str(" (timed out)");
+    }
+    if runtime.spawned > 0 {
+        let count = runtime.threads.len();
+        let names: Vec<_> = (count - runtime.spawned as usize..count)
+            .map(|index| runtime.threads[index].label(index))
+            .collect();
+        text.push_str(&format!(", then spawn {}", names.join(", ")));
+    }
+    Description { text, value: runtime.value.words(), location: runtime.site.map(location) }
+}
+
+/// Why a thread cannot go on; empty if it has ended.
+pub(crate) fn why_blocked(runtime: &Runtime, thread: ThreadId) -> Description {
+    let state = &runtime.threads[thread.index()];
+    if state.ended {
+        return Description::default();
+    }
+    let op = &state.pending;
+    let holder = |id: Option<ObjectId>| {
+        let holder = id.and_then(|id| runtime.objects[id.index()].holder);
+        match holder {
+            Some(holder) if holder == thread => ", which it holds itself".to_string(),
+            Some(holder) => {
+                format!(", held by {}", runtime.threads[holder.index()].label(holder.index()))
+            }
+            None => String::new(),
+        }
+    };
+    let name = op.object.map_or_else(String::new, |id| object(runtime, id));
+    let text = match op.kind {
+        OpKind::Wake if !state.signalled => format!(
+            "waits on {name} to be notified, and no thread is left that could: a notification that came \
+             before the wait is lost"
+        ),
+        OpKind::Wake => {
+            let mutex = op.also.map_or_else(String::new, |id| object(runtime, id));
+            format!("was notified on {name} and waits to lock {mutex}{}", holder(op.also))
+        }
+        OpKind::Join => format!("waits for {name} to end"),
+        OpKind::Park => "is parked, and no thread is left that could unpark it".into(),
+        OpKind::Receive => format!("waits to receive from {name}"),
+        OpKind::Send => format!("waits for room in {name}"),
+        OpKind::BarrierPass => format!("waits at {name} for the other threads"),
+        _ => format!("waits to {}{}", action(runtime, op), holder(op.object)),
+    };
+    Description { text, value: None, location: state.site.map(location) }
+}

@@ -1,0 +1,245 @@
+//! The engine's side of the runtime: a closure as a [`Program`].
+
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use selvedge_core::{Decision, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
+use selvedge_stateless::{
+    Description, Event, Execution, LaunchError, LocalEvent, Program, Site, Stop, StopKind,
+};
+
+use super::describe::{self, Value};
+use super::thread::{self, BodyEnd};
+use super::{Handle, Options, Phase, Runtime, panic, set_current, site_of};
+
+/// A closure that is run again and again.
+pub(crate) struct ClosureProgram<F> {
+    pub(crate) body: F,
+    pub(crate) options: Options,
+    pub(crate) stack_size: usize,
+}
+
+impl<F: Fn() + Send + Sync> Program for ClosureProgram<F> {
+    fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError> {
+        if super::current().is_some() {
+            return Err(LaunchError("a check cannot run inside another check".into()));
+        }
+        panic::install_hook();
+        let runtime = Box::into_raw(Box::new(Runtime::new(self.options, self.stack_size)));
+        set_current(runtime);
+        Ok(Box::new(ClosureExecution { body: &self.body, runtime: Handle(runtime), not_send: PhantomData }))
+    }
+}
+
+/// A run of a closure. It must stay on the OS thread that launched it.
+struct ClosureExecution<'a, F> {
+    body: &'a F,
+    runtime: Handle,
+    not_send: PhantomData<*mut ()>,
+}
+
+impl<F> Drop for ClosureExecution<'_, F> {
+    fn drop(&mut self) {
+        set_current(std::ptr::null_mut());
+        // SAFETY: `launch` made it from a box; the thread-local that also held it is cleared, and no
+        // coroutine is left to use it.
+        drop(unsafe { Box::from_raw(self.runtime.0) });
+    }
+}
+
+/// Numbers executions throughout the process, from 1.
+static STAMPS: AtomicU64 = AtomicU64::new(1);
+
+impl Runtime {
+    fn new(options: Options, stack_size: usize) -> Self {
+        Runtime {
+            stamp: 0,
+            options,
+            current: ThreadId(0),
+            threads: Vec::new(),
+            enabled: ThreadSet::default(),
+            waiting: ThreadSet::default(),
+            alive: 0,
+            objects: Vec::new(),
+            object_count: 0,
+            performed: Op::default(),
+            site: None,
+            value: Value::None,
+            spawned: 0,
+            events: Vec::new(),
+            arity: 0,
+            chosen: 0,
+            stop: None,
+            phase: Phase::Running,
+            inside: false,
+            abandoned: false,
+            unwinding: 0,
+            time_passes: false,
+            at_end: Vec::new(),
+            slots: Vec::new(),
+            stack_size,
+            arcs: Vec::new(),
+        }
+    }
+
+    /// Makes ready for another execution, in the memory of the last.
+    fn reset(&mut self) {
+        self.stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
+        self.threads.clear();
+        self.enabled.clear();
+        self.waiting.clear();
+        self.alive = 0;
+        self.object_count = 0;
+        self.events.clear();
+        self.arity = 0;
+        self.stop = None;
+        self.phase = Phase::Running;
+        self.time_passes = false;
+        self.arcs.clear();
+    }
+}
+
+impl<F> ClosureExecution<'_, F> {
+    fn resume(&mut self, thread: ThreadId) {
+        self.runtime.get().inside = true;
+        thread::resume(self.runtime, thread);
+        self.runtime.get().inside = false;
+    }
+}
+
+impl<F: Fn() + Send + Sync> Execution for ClosureExecution<'_, F> {
+    fn restart(&mut self) -> Result<(), LaunchError> {
+        self.runtime.get().reset();
+        let body = self.body;
+        let main = move || -> BodyEnd { thread::body(body, drop) };
+        // SAFETY: the closure outlives this execution object, which tears down every coroutine in `finish`.
+        unsafe { thread::spawn(self.runtime, None, None, main) };
+        Ok(())
+    }
+
+    #[inline]
+    fn enabled(&self) -> &ThreadSet {
+        &self.runtime.get().enabled
+    }
+
+    #[inline]
+    fn waiting(&self) -> &ThreadSet {
+        &self.runtime.get().waiting
+    }
+
+    fn thread_count(&self) -> usize {
+        self.runtime.get().threads.len()
+    }
+
+    fn all_ended(&self) -> bool {
+        self.runtime.get().alive == 0
+    }
+
+    fn pending(&self, thread: ThreadId) -> Op {
+        self.runtime.get().threads[thread.index()].pending
+    }
+
+    #[inline]
+    fn step(&mut self, decision: Decision) -> Event {
+        let runtime = self.runtime.get();
+        let thread = match decision {
+            Decision::Thread(thread) => {
+                runtime.value = Value::None;
+                runtime.spawned = 0;
+                thread
+            }
+            Decision::Value(value) => {
+                runtime.chosen = value;
+                runtime.arity = 0;
+                runtime.current
+            }
+        };
+        self.resume(thread);
+        let runtime = self.runtime.get();
+        if let Some(stop) = runtime.stop.take() {
+            Event::Stopped(runtime.performed, stop)
+        } else if runtime.arity > 0 {
+            Event::Choose(runtime.arity)
+        } else {
+            Event::Performed(runtime.performed)
+        }
+    }
+
+    #[inline]
+    fn local_events(&mut self) -> &mut Vec<LocalEvent> {
+        &mut self.runtime.get().events
+    }
+
+    fn site(&self) -> Site {
+        site_of(self.runtime.get().site)
+    }
+
+    fn describe(&self) -> Description {
+        describe::step(self.runtime.get())
+    }
+
+    fn thread_name(&self, thread: ThreadId) -> String {
+        self.runtime.get().threads[thread.index()].label(thread.index())
+    }
+
+    fn object_name(&self, object: ObjectId) -> String {
+        describe::object(self.runtime.get(), object)
+    }
+
+    fn why_blocked(&self, thread: ThreadId) -> Description {
+        describe::why_blocked(self.runtime.get(), thread)
+    }
+
+    fn locate(&self, site: Site) -> Option<selvedge_core::Location> {
+        if site == Site::default() {
+            return None;
+        }
+        // SAFETY: a site is 0 or was made by `site_of` from a `&'static Location`, in this process.
+        let location = unsafe { &*(site.0 as *const Location<'static>) };
+        Some(describe::location(location))
+    }
+
+    fn in_flight(&self) -> Option<Stop> {
+        let threads = &self.runtime.get().threads;
+        threads.iter().enumerate().find(|(_, thread)| thread.panicked && !thread.ended).and_then(
+            |(index, thread)| thread.panic.clone().map(|note| panic::stop(&thread.label(index), note)),
+        )
+    }
+
+    fn finish(&mut self) -> Option<Stop> {
+        let handle = self.runtime;
+        let complete = handle.get().alive == 0;
+        if handle.get().slots.iter().take(handle.get().threads.len()).any(|slot| slot.is_busy()) {
+            handle.get().phase = Phase::Unwinding;
+            // Children before those who created them, from whose stacks they may borrow.
+            for index in (0..handle.get().threads.len()).rev() {
+                while handle.get().slots[index].is_busy() {
+                    self.resume(ThreadId(index as u32));
+                }
+            }
+        }
+        handle.get().phase = Phase::Quiet;
+        handle.get().inside = true;
+        while let Some(action) = handle.get().at_end.pop() {
+            action();
+        }
+        handle.get().inside = false;
+        if complete { leaks(handle.get()) } else { None }
+    }
+}
+
+/// The Arcs that are still alive, where that is asked for.
+fn leaks(runtime: &Runtime) -> Option<Stop> {
+    let alive: Vec<_> = runtime.arcs.iter().flatten().collect();
+    let first = alive.first().filter(|_| runtime.options.check_leaks)?;
+    let mut message = format!("{} of the Arcs made in this execution are never freed:", alive.len());
+    for place in &alive {
+        message.push_str(&format!("\n  one made at {}", describe::location(place)));
+    }
+    Some(Stop {
+        kind: StopKind::Violation(ViolationKind::Leak),
+        message,
+        location: Some(describe::location(first)),
+    })
+}

@@ -1,0 +1,265 @@
+//! Threads of the program under test, as coroutines.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::time::Duration;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId};
+use selvedge_stateless::LocalEvent;
+
+use super::panic::{self, PanicNote};
+use super::{Gate, Handle, ObjectKind, Phase};
+
+/// A thread of the current execution.
+pub(crate) struct Thread {
+    pub(crate) name: Option<String>,
+    /// Stands for the thread where others wait for its end.
+    pub(crate) object: ObjectId,
+    /// Stands for its unpark token; made when it is first needed.
+    pub(crate) park_token: Option<ObjectId>,
+    pub(crate) yielder: *const Yielder<(), ()>,
+    /// What it does when it is scheduled next, and where in the program that is.
+    pub(crate) pending: Op,
+    pub(crate) site: Option<&'static Location<'static>>,
+    /// What it waits for.
+    pub(crate) gate: Gate,
+    /// A condition variable has notified it.
+    pub(crate) signalled: bool,
+    pub(crate) ended: bool,
+    /// It has begun to panic. It may have caught that since.
+    pub(crate) panicked: bool,
+    pub(crate) panic: Option<PanicNote>,
+    /// Its virtual time, since the execution began.
+    pub(crate) now: Duration,
+    pub(crate) locals: Locals,
+}
+
+/// The thread-local variables of a thread, each with the address of its key.
+#[derive(Default)]
+pub(crate) struct Locals {
+    /// In the order in which they were first used.
+    pub(crate) values: Vec<(usize, Box<dyn Any>)>,
+    /// The keys of those that have been dropped.
+    pub(crate) destroyed: Vec<usize>,
+}
+
+impl Thread {
+    /// What reports call it.
+    pub(crate) fn label(&self, index: usize) -> String {
+        match &self.name {
+            Some(name) => name.clone(),
+            None if index == 0 => "main".into(),
+            None => format!("thread {index}"),
+        }
+    }
+}
+
+/// What is kept for the thread with one number from execution to execution.
+#[derive(Default)]
+pub(crate) struct Slot {
+    coroutine: Option<Coroutine<(), (), ()>>,
+    stack: Option<DefaultStack>,
+    stack_size: usize,
+}
+
+impl Slot {
+    pub(crate) fn is_busy(&self) -> bool {
+        self.coroutine.is_some()
+    }
+}
+
+/// How a thread's body ended.
+pub(crate) enum BodyEnd {
+    /// It returned.
+    Returned,
+    /// It panicked, with this payload (which the body has kept if someone may ask for it).
+    Panicked,
+    /// It was unwound because its execution is over.
+    TornDown,
+}
+
+/// Creates a thread. It exists and is enabled at once; unless it is the first, it has run to its first
+/// visible operation.
+///
+/// # Safety
+/// `body` must stay valid until the thread has ended or the execution is torn down.
+pub(crate) unsafe fn spawn<F>(
+    handle: Handle,
+    name: Option<String>,
+    stack_size: Option<usize>,
+    body: F,
+) -> ThreadId
+where
+    F: FnOnce() -> BodyEnd,
+{
+    let runtime = handle.get();
+    let id = ThreadId(runtime.threads.len() as u32);
+    let object = runtime.new_object(ObjectKind::Thread, 0);
+    let creator_time =
+        runtime.threads.get(runtime.current.index()).map_or(Duration::ZERO, |creator| creator.now);
+    runtime.threads.push(Thread {
+        name,
+        object,
+        park_token: None,
+        yielder: std::ptr::null(),
+        pending: Op::local(OpKind::Local),
+        site: None,
+        gate: Gate::OPEN,
+        signalled: false,
+        ended: false,
+        panicked: false,
+        panic: None,
+        now: creator_time,
+        locals: Locals::default(),
+    });
+    runtime.enabled.insert(id);
+    runtime.alive += 1;
+    if runtime.slots.len() <= id.index() {
+        runtime.slots.push(Box::default());
+    }
+    let size = stack_size.unwrap_or(0).max(runtime.stack_size);
+    let slot = &mut runtime.slots[id.index()];
+    let stack = match slot.stack.take() {
+        Some(stack) if slot.stack_size >= size => stack,
+        _ => {
+            slot.stack_size = size;
+            DefaultStack::new(size).expect("there is memory for a stack")
+        }
+    };
+    let root = move |yielder: &Yielder<(), ()>, ()| run(handle, id, yielder, body);
+    // SAFETY: the caller promises that the body stays valid; the rest is 'static.
+    slot.coroutine = Some(unsafe { Coroutine::with_stack_unchecked(stack, root) });
+    if id.index() > 0 && runtime.phase == Phase::Running {
+        let parent = runtime.current;
+        runtime.spawned += 1;
+        runtime.event(LocalEvent::Spawned(id));
+        runtime.event(LocalEvent::By(id));
+        let performed = (runtime.performed, runtime.site, runtime.value);
+        resume(handle, id);
+        let runtime = handle.get();
+        (runtime.performed, runtime.site, runtime.value) = performed;
+        runtime.current = parent;
+        runtime.event(LocalEvent::By(parent));
+    }
+    id
+}
+
+/// Lets a thread run until it suspends or ends.
+#[inline]
+pub(crate) fn resume(handle: Handle, thread: ThreadId) {
+    let runtime = handle.get();
+    runtime.current = thread;
+    let slot: *mut Slot = &raw mut *runtime.slots[thread.index()];
+    // SAFETY: slots are boxed and are neither dropped nor replaced while their coroutine runs, so the
+    // pointer stays valid although the program may spawn threads meanwhile; and nobody else touches the slot
+    // of a thread that runs.
+    let slot = unsafe { &mut *slot };
+    let coroutine = slot.coroutine.as_mut().expect("a thread that is scheduled has not ended");
+    if let CoroutineResult::Return(()) = coroutine.resume(()) {
+        slot.stack = slot.coroutine.take().map(Coroutine::into_stack);
+    } else if handle.get().abandoned {
+        leak(handle, slot, thread);
+    }
+}
+
+/// Gives up a coroutine that can never run again. Its stack stays as it is: nothing on it is dropped, and
+/// nothing that borrows from it dangles.
+#[cold]
+fn leak(handle: Handle, slot: &mut Slot, thread: ThreadId) {
+    std::mem::forget(slot.coroutine.take());
+    let runtime = handle.get();
+    runtime.abandoned = false;
+    runtime.threads[thread.index()].ended = true;
+    runtime.enabled.remove(thread);
+    runtime.alive -= 1;
+}
+
+/// The root of every coroutine.
+fn run<F: FnOnce() -> BodyEnd>(handle: Handle, id: ThreadId, yielder: &Yielder<(), ()>, body: F) {
+    let runtime = handle.get();
+    runtime.threads[id.index()].yielder = yielder;
+    if runtime.phase != Phase::Running {
+        // It never ran, and never will: only what the body captured is dropped.
+        let _ = catch_unwind(AssertUnwindSafe(move || drop(body)));
+        end(handle, id);
+        return;
+    }
+    if id.index() == 0 {
+        runtime.performed = Op::local(OpKind::Local);
+        runtime.site = None;
+    }
+    let mut outcome = body();
+    if !matches!(outcome, BodyEnd::TornDown) {
+        outcome = drop_locals(handle, id, outcome);
+    }
+    let runtime = handle.get();
+    match outcome {
+        BodyEnd::TornDown => {}
+        BodyEnd::Panicked if id.index() == 0 || !runtime.options.allow_thread_panics => {
+            let thread = &mut runtime.threads[id.index()];
+            let note = thread.panic.take().unwrap_or(PanicNote {
+                message: "a panic that another panic hook took".into(),
+                location: None,
+            });
+            let name = thread.label(id.index());
+            if runtime.stop.is_none() && runtime.phase == Phase::Running {
+                runtime.stop = Some(Box::new(panic::stop(&name, note)));
+            }
+        }
+        BodyEnd::Returned | BodyEnd::Panicked => {
+            runtime.threads[id.index()].panicked = false;
+            let object = runtime.threads[id.index()].object;
+            let last = Op::on(OpKind::End, Access::Write, object);
+            let ended = catch_unwind(AssertUnwindSafe(|| handle.visible(last, Location::caller())));
+            if ended.is_ok() {
+                let runtime = handle.get();
+                runtime.site = None;
+                runtime.set_word(object, 1);
+            }
+        }
+    }
+    end(handle, id);
+}
+
+fn end(handle: Handle, id: ThreadId) {
+    let runtime = handle.get();
+    runtime.threads[id.index()].ended = true;
+    runtime.enabled.remove(id);
+    runtime.waiting.remove(id);
+    runtime.alive -= 1;
+}
+
+/// Drops a thread's local variables, those that were used first first, and those that destructors bring to
+/// life after them.
+fn drop_locals(handle: Handle, id: ThreadId, outcome: BodyEnd) -> BodyEnd {
+    let mut outcome = outcome;
+    loop {
+        let locals = &mut handle.get().threads[id.index()].locals;
+        if locals.values.is_empty() {
+            return outcome;
+        }
+        let (key, value) = locals.values.remove(0);
+        locals.destroyed.push(key);
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(move || drop(value))) {
+            let torn_down = panic::is_teardown(payload.as_ref());
+            outcome = if torn_down { BodyEnd::TornDown } else { BodyEnd::Panicked };
+        }
+    }
+}
+
+/// Runs a closure as the body of a thread, and gives its result, or its panic, to `keep`.
+pub(crate) fn body<T>(f: impl FnOnce() -> T, keep: impl FnOnce(std::thread::Result<T>)) -> BodyEnd {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(value) => {
+            keep(Ok(value));
+            BodyEnd::Returned
+        }
+        Err(payload) if panic::is_teardown(payload.as_ref()) => BodyEnd::TornDown,
+        Err(payload) => {
+            keep(Err(payload));
+            BodyEnd::Panicked
+        }
+    }
+}

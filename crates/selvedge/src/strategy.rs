@@ -1,0 +1,66 @@
+//! Strategies by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Which executions to run.
+///
+/// ```
+/// use selvedge::Strategy;
+/// assert_eq!("icb".parse(), Ok(Strategy::Icb));
+/// assert!("ibc".parse::<Strategy>().unwrap_err().contains("icb"));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// Iterative context bounding: every execution with 0 preemptions, then every one with 1, and so on. The
+    /// first violation that it finds needs the fewest preemptions.
+    #[default]
+    Icb,
+    /// Depth-first search over all executions, or over those within the bound on preemptions.
+    Dfs,
+    /// In the order of delays: departures from a round-robin scheduler.
+    Delay,
+    /// Depth-first search over executions that are ended after a number of steps, which grows.
+    Depth,
+    /// Executions drawn at random.
+    Random,
+    /// Probabilistic concurrency testing: random priorities, changed at a few random points.
+    Pct,
+}
+
+impl Strategy {
+    /// Every strategy, by name.
+    pub const ALL: [(&'static str, Strategy); 6] = [
+        ("icb", Strategy::Icb),
+        ("dfs", Strategy::Dfs),
+        ("delay", Strategy::Delay),
+        ("depth", Strategy::Depth),
+        ("random", Strategy::Random),
+        ("pct", Strategy::Pct),
+    ];
+
+    /// Whether it samples, and so rules nothing out.
+    pub fn samples(self) -> bool {
+        matches!(self, Strategy::Random | Strategy::Pct)
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Strategy::ALL.iter().find(|(_, strategy)| strategy == self).map_or("?", |(name, _)| name);
+        f.write_str(name)
+    }
+}
+
+impl FromStr for Strategy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Strategy::ALL.iter().find(|(name, _)| *name == text);
+        found.map(|(_, strategy)| *strategy).ok_or_else(|| {
+            let names: Vec<_> = Strategy::ALL.iter().map(|(name, _)| *name).collect();
+            format!("there is no strategy {text:?}; there are {}", names.join(", "))
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! Creating threads.
+
+use std::io;
+
+use super::handle::{Inner, JoinHandle, Joinable, Packet, Thread};
+use crate::rt;
+
+/// Creates a thread, as [`std::thread::spawn`].
+///
+/// ```
+/// selvedge::check(|| {
+///     let answer = selvedge::thread::spawn(|| 42).join().unwrap();
+///     assert_eq!(answer, 42);
+/// });
+/// ```
+#[track_caller]
+pub fn spawn<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    Builder::new().spawn(f).expect("failed to spawn thread")
+}
+
+/// How to create a thread, as [`std::thread::Builder`].
+#[derive(Debug, Default)]
+#[must_use = "must eventually spawn the thread"]
+pub struct Builder {
+    name: Option<String>,
+    stack_size: Option<usize>,
+}
+
+impl Builder {
+    /// A thread without a name, with a stack of the usual size.
+    pub fn new() -> Self {
+        Builder::default()
+    }
+
+    /// Names the thread. The name appears in counterexamples.
+    ///
+    /// # Panics
+    /// When the name has a NUL byte.
+    pub fn name(self, name: String) -> Self {
+        assert!(!name.contains('\0'), "thread name may not contain interior null bytes");
+        Builder { name: Some(name), ..self }
+    }
+
+    /// The size of the stack in bytes. A check may give it more.
+    pub fn stack_size(self, size: usize) -> Self {
+        Builder { stack_size: Some(size), ..self }
+    }
+
+    /// Creates the thread.
+    ///
+    /// # Errors
+    /// When the operating system cannot; never in a check.
+    #[track_caller]
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        // SAFETY: the closure and its result are 'static.
+        unsafe { self.spawn_unchecked(f) }.map(JoinHandle)
+    }
+
+    /// Creates a thread whose closure may borrow.
+    ///
+    /// # Safety
+    /// What the closure borrows must outlive the thread: its creator must wait for its end.
+    #[track_caller]
+    pub(super) unsafe fn spawn_unchecked<'a, F, T>(self, f: F) -> io::Result<Inner<T>>
+    where
+        F: FnOnce() -> T + Send + 'a,
+        T: Send + 'a,
+    {
+        let Some(handle) = rt::current() else {
+            let builder = self.std();
+            // SAFETY: as this function's.
+            let handle = unsafe { builder.spawn_unchecked(f) }?;
+            let thread = Thread::outside(handle.thread().clone());
+            return Ok(Inner::Outside(handle, thread));
+        };
+        let packet = Packet::new();
+        let result = packet.clone();
+        let main = move || rt::body(f, |value| result.put(value));
+        // SAFETY: as this function's; and a coroutine that is torn down is unwound before its creator's.
+        let index = unsafe { rt::spawn(handle, self.name, self.stack_size, main) };
+        let thread = Thread::in_check(handle, index);
+        Ok(Inner::InCheck(Joinable { handle, index, packet, thread }))
+    }
+
+    pub(super) fn std(self) -> std::thread::Builder {
+        let mut builder = std::thread::Builder::new();
+        if let Some(name) = self.name {
+            builder = builder.name(name);
+        }
+        if let Some(size) = self.stack_size {
+            builder = builder.stack_size(size);
+        }
+        builder
+    }
+}
