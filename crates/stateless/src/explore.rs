@@ -326,11 +326,9 @@ impl<'p> Explorer<'p> {
             };
             arity = 0;
             self.record.performed(op);
-            let object = op.object.map_or(0, |object| object.index() as u64 + 1);
-            fingerprint = stir(
-                fingerprint,
-                u64::from(current.0) << 48 | object << 16 | (op.access as u64) << 8 | op.kind as u64,
-            );
+            // What was done, and what the thread will do next: both must be the same when this is replayed.
+            fingerprint = stir(fingerprint, u64::from(current.0) << 48 | code(&op));
+            fingerprint = stir(fingerprint, code(&self.execution.pending(current)));
             self.context.stepped(current, &op, preempts);
             if op.yields() {
                 self.fair.yielded(current);
@@ -495,6 +493,13 @@ impl<'p> Explorer<'p> {
 #[inline]
 fn stir(fingerprint: u64, word: u64) -> u64 {
     (fingerprint.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// An operation as a word.
+#[inline]
+fn code(op: &Op) -> u64 {
+    let object = op.object.map_or(0, |object| object.index() as u64 + 1);
+    object << 16 | (op.access as u64) << 8 | op.kind as u64
 }
 
 /// What a search may spend, and has spent.

@@ -1,0 +1,350 @@
+//! Executions that go wrong: each is reported, and none takes the process down.
+
+use std::cell::RefCell;
+use std::sync::atomic::AtomicUsize as Counter;
+use std::time::Duration;
+
+use selvedge::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use selvedge::sync::{Arc, Condvar, Mutex};
+use selvedge::{Checker, Error, Outcome, Strategy, Verdict, ViolationKind, hint, thread};
+
+fn violation(outcome: &Outcome) -> &selvedge::Violation {
+    outcome.violation().unwrap_or_else(|| panic!("no violation: {:?}", outcome.verdict))
+}
+
+#[test]
+fn a_panic_in_any_thread_is_reported_with_its_place() {
+    let outcome = Checker::new().explore(|| {
+        let thread = thread::Builder::new().name("worker".into()).spawn(|| panic!("out of cheese"));
+        let _ = thread.unwrap().join();
+    });
+    let found = violation(&outcome);
+    assert_eq!(found.kind, ViolationKind::Panic);
+    assert_eq!(found.message, "worker panicked: out of cheese");
+    assert!(found.location.as_ref().unwrap().file.ends_with("failures.rs"));
+}
+
+#[test]
+fn a_panic_that_is_caught_is_none() {
+    let outcome = Checker::new().explore(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let caught = std::panic::catch_unwind({
+            let lock = lock.clone();
+            move || {
+                let _guard = lock.lock().unwrap();
+                panic!("caught")
+            }
+        });
+        assert!(caught.is_err());
+        assert!(lock.lock().is_err(), "the lock is poisoned");
+        assert!(!thread::panicking());
+    });
+    assert!(outcome.holds(), "{:?}", outcome.verdict);
+}
+
+struct PanicsInDrop;
+
+impl Drop for PanicsInDrop {
+    fn drop(&mut self) {
+        panic!("in a destructor");
+    }
+}
+
+#[test]
+fn a_panic_in_a_destructor_during_a_panic_ends_neither_the_process_nor_later_checks() {
+    for _ in 0..3 {
+        let outcome = Checker::new().explore(|| {
+            let lock = Arc::new(Mutex::new(1));
+            let other = lock.clone();
+            thread::spawn(move || drop(other.lock()));
+            let _guard = lock.lock().unwrap();
+            let _second = PanicsInDrop;
+            panic!("first");
+        });
+        let message = &violation(&outcome).message;
+        assert!(message.contains("first") && message.contains("in a destructor"), "{message}");
+    }
+    assert!(!std::thread::panicking());
+    assert!(std::panic::catch_unwind(|| panic!("as usual")).is_err());
+}
+
+#[test]
+fn a_destructor_that_locks_what_another_thread_holds_does_not_hang_the_teardown() {
+    struct LocksInDrop(Arc<Mutex<u32>>);
+    impl Drop for LocksInDrop {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() += 1;
+        }
+    }
+    // Thread 1 holds the lock for ever, waiting; main then panics, and so does its destructor's lock block.
+    let outcome = Checker::new().explore(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let condvar = Arc::new(Condvar::new());
+        let other = (lock.clone(), condvar.clone());
+        let second = Arc::new(Mutex::new(()));
+        let thread = thread::spawn(move || {
+            let _held = other.0.lock().unwrap();
+            let guard = second.lock().unwrap();
+            drop(other.1.wait(guard));
+        });
+        let _late = LocksInDrop(lock.clone());
+        thread::yield_now();
+        if lock.try_lock().is_err() {
+            panic!("the lock is held");
+        }
+        condvar.notify_all();
+        drop(thread);
+    });
+    let message = &violation(&outcome).message;
+    assert!(message.contains("the lock is held") || message.contains("deadlock"), "{message}");
+}
+
+#[test]
+fn a_deadlock_names_who_holds_and_who_waits() {
+    let outcome = Checker::new().explore(|| {
+        let locks = Arc::new((Mutex::new(Vec::<String>::new()), Mutex::new(())));
+        let other = locks.clone();
+        let worker = thread::Builder::new().name("worker".into()).spawn(move || {
+            let mut first = other.0.lock().unwrap();
+            first.push("something on the heap".into());
+            let _second = other.1.lock().unwrap();
+        });
+        let second = locks.1.lock().unwrap();
+        let first = locks.0.lock().unwrap();
+        drop((first, second));
+        worker.unwrap().join().unwrap();
+    });
+    let found = violation(&outcome);
+    assert_eq!((found.kind, found.preemptions), (ViolationKind::Deadlock, 1));
+    assert!(found.message.contains("main waits to lock mutex #0, held by worker"), "{}", found.message);
+    assert!(found.message.contains("worker waits to lock mutex #1, held by main"), "{}", found.message);
+}
+
+#[test]
+fn locking_a_mutex_twice_is_a_deadlock() {
+    let outcome = Checker::new().explore(|| {
+        let lock = Mutex::new(());
+        let _first = lock.lock().unwrap();
+        let _second = lock.lock().unwrap();
+    });
+    assert!(violation(&outcome).message.contains("which it holds itself"));
+}
+
+#[test]
+fn a_lost_wakeup_is_a_deadlock_that_names_the_condvar() {
+    let outcome = Checker::new().explore(|| {
+        let pair = Arc::new((Mutex::new(()), Condvar::new()));
+        let other = pair.clone();
+        thread::spawn(move || other.1.notify_one());
+        let guard = pair.0.lock().unwrap();
+        drop(pair.1.wait(guard));
+    });
+    let found = violation(&outcome);
+    assert_eq!(found.kind, ViolationKind::Deadlock);
+    assert!(found.message.contains("condvar #0") && found.message.contains("lost"), "{}", found.message);
+}
+
+#[test]
+fn a_spin_loop_that_never_yields_is_told_to() {
+    let outcome = Checker::new().max_steps(500).explore(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = flag.clone();
+        thread::spawn(move || other.store(true, SeqCst));
+        while !flag.load(SeqCst) {}
+    });
+    let found = violation(&outcome);
+    assert_eq!(found.kind, ViolationKind::Livelock);
+    assert!(found.message.contains("spin_loop"), "{}", found.message);
+    assert!(found.location.as_ref().unwrap().file.ends_with("failures.rs"));
+}
+
+#[test]
+fn a_spin_loop_that_yields_for_nothing_is_a_livelock() {
+    let outcome = Checker::new().max_steps(500).explore(|| {
+        let flag = AtomicBool::new(false);
+        while !flag.load(SeqCst) {
+            hint::spin_loop();
+        }
+    });
+    assert_eq!(violation(&outcome).kind, ViolationKind::Livelock);
+}
+
+#[test]
+fn an_execution_that_does_not_end_reaches_the_step_limit() {
+    let outcome = Checker::new().max_steps(500).explore(|| {
+        let counter = AtomicUsize::new(0);
+        loop {
+            counter.store(1, SeqCst);
+        }
+    });
+    assert_eq!(violation(&outcome).kind, ViolationKind::StepLimit);
+}
+
+#[test]
+fn a_program_that_is_not_deterministic_is_an_error_with_the_first_difference() {
+    let runs = Counter::new(0);
+    let error = Checker::new()
+        .try_explore(move || {
+            let x = Arc::new(AtomicUsize::new(0));
+            let other = x.clone();
+            let thread = thread::spawn(move || other.store(1, SeqCst));
+            if runs.fetch_add(1, SeqCst) % 2 == 0 {
+                x.load(SeqCst);
+            } else {
+                x.store(7, SeqCst);
+            }
+            thread.join().unwrap();
+        })
+        .unwrap_err();
+    let Error::Nondeterministic { difference, location, .. } = &error else { panic!("{error}") };
+    assert!(difference.contains("load") && difference.contains("store"), "{difference}");
+    assert!(location.as_ref().unwrap().file.ends_with("failures.rs"));
+    assert!(error.to_string().contains("not deterministic"));
+}
+
+#[test]
+fn a_thread_that_is_never_joined_runs_to_its_end() {
+    let outcome = Checker::new().explore(|| {
+        thread::spawn(|| {
+            let x = AtomicUsize::new(0);
+            x.fetch_add(1, SeqCst);
+            assert_eq!(x.load(SeqCst), 2, "this is run");
+        });
+    });
+    assert_eq!(violation(&outcome).kind, ViolationKind::Assertion);
+}
+
+#[test]
+fn a_thread_that_blocks_for_ever_after_main_has_ended_is_a_deadlock() {
+    let outcome = Checker::new().explore(|| {
+        thread::spawn(thread::park);
+    });
+    assert!(violation(&outcome).message.contains("parked"));
+}
+
+#[test]
+fn allowed_panics_reach_whoever_joins() {
+    let outcome = Checker::new().allow_thread_panics().explore(|| {
+        let lock = Arc::new(Mutex::new(()));
+        let other = lock.clone();
+        let thread = thread::spawn(move || {
+            let _guard = other.lock().unwrap();
+            panic!("on purpose");
+        });
+        let panic = thread.join().unwrap_err();
+        assert_eq!(*panic.downcast_ref::<&str>().unwrap(), "on purpose");
+        assert!(lock.is_poisoned());
+    });
+    assert!(outcome.holds(), "{:?}", outcome.verdict);
+}
+
+#[test]
+fn hundreds_of_threads_work() {
+    let outcome = Checker::new().strategy(Strategy::Random).max_executions(20).explore(|| {
+        let sum = Arc::new(AtomicUsize::new(0));
+        let threads: Vec<_> = (0..300)
+            .map(|n| {
+                let sum = sum.clone();
+                thread::spawn(move || sum.fetch_add(n, SeqCst))
+            })
+            .collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(sum.load(SeqCst), 300 * 299 / 2);
+    });
+    let Verdict::Inconclusive(gap) = &outcome.verdict else { panic!("{:?}", outcome.verdict) };
+    assert!(gap.reason.contains("20 executions"), "{}", gap.reason);
+}
+
+#[test]
+fn executions_that_are_cut_short_drop_what_they_hold() {
+    thread_local! { static ALIVE: RefCell<isize> = const { RefCell::new(0) }; }
+    struct Token;
+    impl Token {
+        fn new() -> Self {
+            ALIVE.with_borrow_mut(|alive| *alive += 1);
+            Token
+        }
+    }
+    impl Drop for Token {
+        fn drop(&mut self) {
+            ALIVE.with_borrow_mut(|alive| *alive -= 1);
+        }
+    }
+    // Every execution is ended after 5 steps, in the middle of what its threads do. The check at the start of
+    // the next one is on the same OS thread.
+    let outcome = Checker::new().strategy(Strategy::Depth).depth(5).at_bound().explore(|| {
+        assert_eq!(ALIVE.with_borrow(|alive| *alive), 0, "the last execution has dropped everything");
+        let shared = Arc::new((AtomicUsize::new(0), Mutex::new(())));
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let _on_the_stack = Token::new();
+                    let _guard = shared.1.lock().unwrap();
+                    for _ in 0..3 {
+                        shared.0.fetch_add(1, SeqCst);
+                    }
+                })
+            })
+            .collect();
+        let _here_too = Token::new();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+    assert!(outcome.holds(), "{:?}", outcome.verdict);
+    assert!(!outcome.guarantee().unwrap().complete);
+}
+
+#[test]
+fn a_check_in_a_check_is_refused() {
+    let outcome = Checker::new().explore(|| {
+        let inner = std::panic::catch_unwind(|| selvedge::check(|| ()));
+        drop(inner);
+    });
+    // The inner check has an OS thread of its own, on which no check runs: it is an ordinary check.
+    assert!(outcome.holds(), "{:?}", outcome.verdict);
+}
+
+#[test]
+fn a_time_limit_does_not_pass_in_silence() {
+    let slow = || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let x = x.clone();
+                thread::spawn(move || (0..20).for_each(|_| x.store(1, SeqCst)))
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    };
+    let checker = Checker::new().time_limit(Duration::from_millis(50));
+    let outcome = checker.clone().explore(slow);
+    let Verdict::Inconclusive(gap) = &outcome.verdict else { panic!("{:?}", outcome.verdict) };
+    assert!(gap.reason.contains("time limit"));
+    assert_eq!(gap.covered.unwrap().bounds.preemptions, Some(0));
+    assert!(std::panic::catch_unwind(|| checker.clone().check(slow)).is_err());
+    checker.allow_inconclusive().check(slow);
+}
+
+#[selvedge::test]
+fn the_attribute_checks_its_body() {
+    let lock = Arc::new(Mutex::new(0));
+    let other = lock.clone();
+    let thread = thread::spawn(move || *other.lock().unwrap() += 1);
+    *lock.lock().unwrap() += 1;
+    thread.join().unwrap();
+    assert_eq!(*lock.lock().unwrap(), 2);
+}
+
+#[selvedge::test(preemptions = 1, race_mode)]
+#[should_panic(expected = "VIOLATED: the_attribute_takes_settings")]
+fn the_attribute_takes_settings() {
+    let x = Arc::new(AtomicUsize::new(0));
+    let other = x.clone();
+    let thread = thread::spawn(move || other.store(1, SeqCst));
+    assert_eq!(x.load(SeqCst), 0);
+    thread.join().unwrap();
+}
