@@ -320,7 +320,7 @@ fn a_time_limit_does_not_pass_in_silence() {
             .collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
     };
-    let checker = Checker::new().time_limit(Duration::from_millis(50));
+    let checker = Checker::new().time_limit(Duration::from_millis(500));
     let outcome = checker.clone().explore(slow);
     let Verdict::Inconclusive(gap) = &outcome.verdict else { panic!("{:?}", outcome.verdict) };
     assert!(gap.reason.contains("time limit"));

@@ -238,10 +238,16 @@ pub(crate) fn step_limit(explorer: &Explorer<'_>) -> Stop {
 }
 
 /// Called when a replayed prefix did not behave as it did before: runs it again to find the first step that
-/// differs.
-pub(crate) fn first_difference(explorer: &mut Explorer<'_>, prefix: &Prefix, step: usize) -> Error {
+/// differs. `possible` says whether the decision at that step can be made at all.
+pub(crate) fn first_difference(
+    explorer: &mut Explorer<'_>,
+    prefix: &Prefix,
+    step: usize,
+    possible: bool,
+) -> Error {
     let impossible = || {
         let what = match prefix.decisions[step] {
+            _ if possible => "something it did before is not what it did the first time".to_string(),
             Decision::Thread(thread) => format!("thread {thread} cannot run, although it could before"),
             Decision::Value(value) => {
                 format!("there is no value {value} to choose, although there was before")
@@ -259,7 +265,8 @@ pub(crate) fn first_difference(explorer: &mut Explorer<'_>, prefix: &Prefix, ste
     let mut answer = None;
     for _ in 0..8 {
         let mut steps = Vec::new();
-        let _ = explorer.run(&given, &mut |_| Choice::Prune, Some(&mut steps));
+        // How a run ends does not matter here, only how it goes.
+        let _ = explorer.run(&given, &mut |point| Choice::Take(point.without_preemption()), Some(&mut steps));
         match &reference {
             None => reference = Some(steps),
             Some(first) => {

@@ -268,14 +268,14 @@ impl<'p> Explorer<'p> {
                 if step + 1 == prefix.decisions.len()
                     && prefix.expect.is_some_and(|expected| expected != fingerprint)
                 {
-                    return Err(counterexample::first_difference(self, prefix, step));
+                    return Err(counterexample::first_difference(self, prefix, step, true));
                 }
                 let possible = match decision {
                     Decision::Thread(thread) => arity == 0 && self.execution.enabled().contains(thread),
                     Decision::Value(value) => value < arity,
                 };
                 if !possible {
-                    return Err(counterexample::first_difference(self, prefix, step));
+                    return Err(counterexample::first_difference(self, prefix, step, false));
                 }
                 decision
             } else {
