@@ -404,6 +404,10 @@ impl Checker {
                 Err(error) => Err(Error::Launch(selvedge_stateless::LaunchError(error.to_string()))),
             }
         });
+        let outcome = outcome.map(|mut outcome| {
+            outcome.statistics.peak_memory_bytes = peak_memory();
+            outcome
+        });
         if let (Some(path), Ok(outcome)) = (&environment.json, &outcome) {
             let report = Report { subject, engine: "stateless".into(), outcome: outcome.clone() };
             let line = to_json(&report) + "\n";
@@ -417,4 +421,20 @@ impl Checker {
         }
         outcome
     }
+}
+
+/// The most memory that this process has held.
+#[cfg(target_os = "linux")]
+fn peak_memory() -> Option<u64> {
+    // SAFETY: `getrusage` fills in the structure, which is valid when it is zero.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        (libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) == 0).then_some(usage)
+    };
+    usage.map(|usage| usage.ru_maxrss as u64 * 1024)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn peak_memory() -> Option<u64> {
+    None
 }
