@@ -162,7 +162,11 @@ impl<'p> Explorer<'p> {
                     return Err(Error::Unsupported(*stop));
                 }
                 if first_violation.is_none() {
+                    // What is run again to explain a failure is not part of what the search has covered.
+                    let (coverage, fair_cut) = (self.settings.coverage, self.fair_cut);
+                    self.settings.coverage = Coverage::Executions;
                     let mut violation = counterexample::explain(self, *stop)?;
+                    (self.settings.coverage, self.fair_cut) = (coverage, fair_cut);
                     violation.below = rows.last().map(|row| self.finished_bound(row));
                     first_violation = Some(violation);
                 }
@@ -259,9 +263,10 @@ impl<'p> Explorer<'p> {
                 if step >= self.settings.max_steps {
                     return Ok(End::Stopped(Box::new(counterexample::step_limit(self))));
                 }
-                preemptible = self.context.preemptible(enabled, self.execution.waiting());
                 self.fair_cut |=
                     self.fair.allow(enabled, self.settings.yields.unwrap_or(u32::MAX), &mut self.allowed);
+                // A thread that the fair bound holds back cannot go on: to switch away from it is free.
+                preemptible = self.context.preemptible(&self.allowed, self.execution.waiting());
             }
             let running = self.context.running();
             let decision = if let Some(&decision) = prefix.decisions.get(step) {

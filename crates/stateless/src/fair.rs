@@ -4,6 +4,10 @@
 //! 2.6. A thread that yields says that it makes no progress; one that has yielded more often than another
 //! thread which could run instead, by more than the bound, is not scheduled. A spin loop that yields is so
 //! unrolled a bounded number of times, and every choice that remains leads on.
+//!
+//! Under a preemption bound too, a thread that is held back could leave every thread beyond one bound or the
+//! other (section 5.3). Here the switch away from it is free, as the section suggests. That only adds
+//! executions: one that has at most c preemptions when such switches are counted has at most c when not.
 
 use selvedge_core::{ThreadId, ThreadSet};
 

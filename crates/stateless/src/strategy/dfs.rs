@@ -33,7 +33,7 @@ impl Strategy for Dfs {
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {
-        bounded_choice(point, self.preemptions)
+        Choice::Take(point.without_preemption())
     }
 
     fn finished(&mut self, execution: &Finished<'_>) {
@@ -57,19 +57,6 @@ impl Strategy for Dfs {
 
     fn cut(&self) -> bool {
         self.cut
-    }
-}
-
-/// The non-preempting choice; or, where the fair bound holds back the running thread and a switch would be
-/// one preemption too many, none.
-pub(crate) fn bounded_choice(point: &Point<'_>, preemptions: Option<u32>) -> Choice {
-    let decision = point.without_preemption();
-    let preempts = point.arity == 0
-        && point.preemptible
-        && point.running.is_some_and(|running| decision != Decision::Thread(running));
-    match preemptions {
-        Some(most) if preempts && point.preemptions >= most => Choice::Prune,
-        _ => Choice::Take(decision),
     }
 }
 

@@ -10,8 +10,8 @@
 //! Deviations from Algorithm 1:
 //! 1. The program is not stored: a work item is a schedule to run again, shared by all items that branch
 //!    off the same execution.
-//! 2. The switch after a thread that yielded, slept or waits with a time limit is free (the paper's threads
-//!    do not yield), and a choice of a value is free.
+//! 2. The switch after a thread that yielded, slept, waits with a time limit, or is held back by the fair
+//!    bound is free (the paper's threads do not yield), and a choice of a value is free.
 //! 3. Items whose cost is beyond the last phase are not stored; that there were some is remembered.
 
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use selvedge_core::{Bounds, Decision, Measure};
 
-use super::dfs::{DfsStack, bounded_choice};
+use super::dfs::DfsStack;
 use super::{Choice, Finished, Point, Prefix, Strategy, alternatives};
 
 /// What a departure from the default scheduler costs.
@@ -117,10 +117,7 @@ impl Strategy for Iterative {
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {
-        match self.cost {
-            Cost::Preemptions => bounded_choice(point, self.most),
-            Cost::Delays => Choice::Take(point.without_preemption()),
-        }
+        Choice::Take(point.without_preemption())
     }
 
     fn finished(&mut self, execution: &Finished<'_>) {
