@@ -1,0 +1,87 @@
+//! What the programs of the corpus share. The programs themselves are the examples of this package: each is
+//! a small implementation of something real, with the bugs that it could have, and says in directives (`//@`)
+//! what a check of each of its variants must find. `tests/table2.rs` reads them.
+
+#![forbid(unsafe_code)]
+
+use std::panic::{Location, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use selvedge::Checker;
+use selvedge::thread::{Builder, JoinHandle};
+
+/// A variant of a program: its name, and the test that is checked.
+pub type Variant = (&'static str, fn());
+
+/// The main function of a program with several variants: checks those that are named on the command line, or
+/// else all but the mended one.
+///
+/// # Panics
+/// When a check fails, after all of them have been made.
+pub fn check(program: &str, variants: &[Variant]) {
+    let named: Vec<String> = std::env::args().skip(1).collect();
+    let wanted =
+        |name: &str| if named.is_empty() { name != "fixed" } else { named.iter().any(|n| n == name) };
+    let mut failed = Vec::new();
+    for &(name, test) in variants.iter().filter(|(name, _)| wanted(name)) {
+        let checker = Checker::new().preemptions(3).name(format!("{program}: {name}"));
+        if catch_unwind(|| checker.check(test)).is_err() {
+            failed.push(name);
+        }
+    }
+    assert!(failed.is_empty(), "of {program} these do not hold: {}", failed.join(", "));
+}
+
+/// Starts a thread with a name.
+///
+/// # Panics
+/// When the name has a zero byte in it.
+#[track_caller]
+pub fn start<T: Send + 'static>(name: &str, task: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    Builder::new().name(name.into()).spawn(task).expect("a thread can be started")
+}
+
+/// Memory as a C program has it: someone frees it, and whoever uses it afterwards is wrong. Neither is a
+/// scheduling point, just as accesses to memory are none.
+///
+/// ```should_panic
+/// let buffer = selvedge_corpus::Allocation::new("the buffer");
+/// buffer.free();
+/// buffer.touch(); // use after free
+/// ```
+#[derive(Debug)]
+pub struct Allocation {
+    what: &'static str,
+    /// Of std, and not of selvedge: it watches the program and is no part of it.
+    freed: AtomicBool,
+}
+
+impl Allocation {
+    /// Something that is alive.
+    pub fn new(what: &'static str) -> Self {
+        Allocation { what, freed: AtomicBool::new(false) }
+    }
+
+    /// Uses it.
+    ///
+    /// # Panics
+    /// When it has been freed.
+    #[track_caller]
+    pub fn touch(&self) {
+        assert!(
+            !self.freed.load(Ordering::Relaxed),
+            "use after free of {} at {}",
+            self.what,
+            Location::caller()
+        );
+    }
+
+    /// Frees it.
+    ///
+    /// # Panics
+    /// When it has been freed before.
+    #[track_caller]
+    pub fn free(&self) {
+        assert!(!self.freed.swap(true, Ordering::Relaxed), "double free of {}", self.what);
+    }
+}
