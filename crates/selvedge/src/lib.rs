@@ -39,6 +39,7 @@
 
 #![warn(missing_docs)]
 
+pub mod cell;
 mod checker;
 mod environment;
 pub mod hint;

@@ -12,6 +12,7 @@
 //! Runtime` is made from the pointer only for a stretch of code that neither suspends, resumes, nor runs
 //! code of the program (a closure, a destructor); no such reference is kept across any of these.
 
+pub(crate) mod boxed;
 mod describe;
 mod execution;
 mod gate;

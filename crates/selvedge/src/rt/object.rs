@@ -1,6 +1,7 @@
 //! Synchronisation objects and tracked cells, as the runtime knows them.
 
 use std::collections::VecDeque;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -55,6 +56,8 @@ pub(crate) struct Object {
     pub(crate) holder: Option<ThreadId>,
     /// Threads that wait to be notified, in the order in which they came.
     pub(crate) waiters: VecDeque<ThreadId>,
+    /// What the execution has put into it, in a box of its own; see [`super::boxed`].
+    pub(super) content: Option<NonNull<()>>,
 }
 
 impl Object {
@@ -64,6 +67,7 @@ impl Object {
         self.time = Duration::ZERO;
         self.holder = None;
         self.waiters.clear();
+        self.content = None;
     }
 }
 
@@ -93,6 +97,11 @@ impl ObjectSlot {
     pub(crate) fn set(&self, stamp: u64, object: ObjectId) {
         assert!(object.index() < 1 << INDEX_BITS, "an execution has fewer than 2^{INDEX_BITS} objects");
         self.0.store(stamp << INDEX_BITS | object.index() as u64, Ordering::Relaxed);
+    }
+
+    /// Another one for the same object.
+    pub(crate) fn copy(&self) -> Self {
+        ObjectSlot(AtomicU64::new(self.0.load(Ordering::Relaxed)))
     }
 
     /// Forgets which object it is: it will be a new one when it is touched again.
