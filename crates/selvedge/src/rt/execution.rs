@@ -80,6 +80,7 @@ impl Runtime {
             slots: Vec::new(),
             stack_size,
             arcs: Vec::new(),
+            turn: None,
         }
     }
 
@@ -225,6 +226,7 @@ impl<F: Fn() + Send + Sync> Execution for ClosureExecution<'_, F> {
             action();
         }
         handle.get().inside = false;
+        handle.get().turn = None;
         if complete { leaks(handle.get()) } else { None }
     }
 }

@@ -105,6 +105,8 @@ pub(crate) struct Runtime {
     pub(crate) stack_size: usize,
     /// Arcs that are alive, when leaks are checked: where each was made.
     pub(crate) arcs: Vec<Option<&'static Location<'static>>>,
+    /// Held from the first use of a static to the end of the execution.
+    turn: Option<statics::Turn>,
 }
 
 /// A way to the runtime of the current exploration. Copies are cheap; none outlives the exploration.
@@ -272,6 +274,9 @@ impl Runtime {
 
     #[cold]
     fn register(&mut self, slot: &ObjectSlot, kind: ObjectKind, initial: u64) -> ObjectId {
+        if self.turn.is_none() && is_static(slot) {
+            self.turn = Some(statics::take_turn());
+        }
         let object = self.new_object(kind, initial);
         slot.set(self.stamp, object);
         object
