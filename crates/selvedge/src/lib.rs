@@ -40,9 +40,11 @@
 #![warn(missing_docs)]
 
 mod checker;
+mod choose;
 mod environment;
 pub mod hint;
 mod progress;
+pub mod rand;
 mod rt;
 mod strategy;
 pub mod sync;
@@ -50,6 +52,7 @@ pub mod thread;
 pub mod time;
 
 pub use checker::{Checker, check};
+pub use choose::choose;
 pub use selvedge_core::{
     Bounds, CoverageRow, Gap, Guarantee, Location, Outcome, Schedule, Statistics, Step, Trace, Verdict,
     Violation, ViolationKind,

@@ -2,6 +2,7 @@
 
 pub mod atomic;
 mod condvar;
+pub mod mpsc;
 mod mutex;
 
 pub use condvar::{Condvar, WaitTimeoutResult};
