@@ -42,6 +42,7 @@
 mod checker;
 mod choose;
 mod environment;
+pub mod future;
 pub mod hint;
 mod progress;
 pub mod rand;

@@ -126,7 +126,7 @@ fn action(runtime: &Runtime, op: &Op) -> String {
         OpKind::Wake => format!("wake from {name}, locking {also}"),
         OpKind::NotifyOne => format!("notify one on {name}"),
         OpKind::NotifyAll => format!("notify all on {name}"),
-        OpKind::Park | OpKind::Yield if is_waker(runtime, op) => format!("poll again, woken by {name}"),
+        OpKind::Park | OpKind::Yield if is_waker(runtime, op) => format!("poll a future, woken by {name}"),
         OpKind::Park => "park".into(),
         OpKind::Unpark if is_waker(runtime, op) => format!("wake {name}"),
         OpKind::Unpark if kind(runtime, op) == Some(ObjectKind::Task) => format!("complete {name}"),

@@ -32,6 +32,7 @@ pub(crate) use describe::{Bits, Show, Value};
 pub(crate) use execution::ClosureProgram;
 pub(crate) use gate::Gate;
 pub(crate) use object::{Object, ObjectKind, ObjectSlot};
+pub(crate) use panic::is_teardown;
 pub(crate) use statics::is_static;
 pub(crate) use thread::{Thread, body, spawn};
 
