@@ -41,9 +41,12 @@
 
 pub mod cell;
 mod checker;
+mod choose;
 mod environment;
+pub mod future;
 pub mod hint;
 mod progress;
+pub mod rand;
 mod rt;
 mod strategy;
 pub mod sync;
@@ -51,6 +54,7 @@ pub mod thread;
 pub mod time;
 
 pub use checker::{Checker, check};
+pub use choose::choose;
 pub use selvedge_core::{
     Bounds, CoverageRow, Gap, Guarantee, Location, Outcome, Schedule, Statistics, Step, Trace, Verdict,
     Violation, ViolationKind,

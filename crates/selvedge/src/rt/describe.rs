@@ -1,6 +1,6 @@
 //! Steps and waits in words.
 
-use selvedge_core::{ObjectId, Op, OpKind, ThreadId};
+use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId};
 use selvedge_stateless::Description;
 
 use super::{ObjectKind, Runtime};
@@ -92,6 +92,15 @@ pub(crate) fn object(runtime: &Runtime, object: ObjectId) -> String {
     }
 }
 
+fn kind(runtime: &Runtime, op: &Op) -> Option<ObjectKind> {
+    op.object.map(|object| runtime.objects[object.index()].kind)
+}
+
+/// Whether the operation is about a future's waker rather than a thread's park token.
+fn is_waker(runtime: &Runtime, op: &Op) -> bool {
+    kind(runtime, op) == Some(ObjectKind::Waker)
+}
+
 /// An operation in words, as something that is done: `lock mutex #1`.
 fn action(runtime: &Runtime, op: &Op) -> String {
     let name = op.object.map_or_else(String::new, |id| object(runtime, id));
@@ -117,7 +126,10 @@ fn action(runtime: &Runtime, op: &Op) -> String {
         OpKind::Wake => format!("wake from {name}, locking {also}"),
         OpKind::NotifyOne => format!("notify one on {name}"),
         OpKind::NotifyAll => format!("notify all on {name}"),
+        OpKind::Park | OpKind::Yield if is_waker(runtime, op) => format!("poll a future, woken by {name}"),
         OpKind::Park => "park".into(),
+        OpKind::Unpark if is_waker(runtime, op) => format!("wake {name}"),
+        OpKind::Unpark if kind(runtime, op) == Some(ObjectKind::Task) => format!("complete {name}"),
         OpKind::Unpark => format!("set {name}"),
         OpKind::Yield => "yield".into(),
         OpKind::SpinLoop => "spin".into(),
@@ -178,8 +190,17 @@ pub(crate) fn why_blocked(runtime: &Runtime, thread: ThreadId) -> Description {
             format!("was notified on {name} and waits to lock {mutex}{}", holder(op.also))
         }
         OpKind::Join => format!("waits for {name} to end"),
+        OpKind::Park if is_waker(runtime, op) => format!(
+            "polled a future that is pending, and no thread is left that could wake it through {name}: a wake \
+             that came before the future kept its waker is lost"
+        ),
         OpKind::Park => "is parked, and no thread is left that could unpark it".into(),
-        OpKind::Receive => format!("waits to receive from {name}"),
+        OpKind::Receive => {
+            format!("waits to receive from {name}: a sender is alive, but no thread is left that could send")
+        }
+        OpKind::Send if op.access == Access::Read => {
+            format!("waits for its message on {name} to be received, and no thread is left that could")
+        }
         OpKind::Send => format!("waits for room in {name}"),
         OpKind::BarrierPass => format!("waits at {name} for the other threads"),
         _ => format!("waits to {}{}", action(runtime, op), holder(op.object)),

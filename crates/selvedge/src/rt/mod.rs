@@ -27,12 +27,13 @@ use std::time::Duration;
 
 use corosensei::Yielder;
 use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId, ThreadSet};
-use selvedge_stateless::{LocalEvent, Site, Stop};
+use selvedge_stateless::{LocalEvent, Site, Stop, StopKind};
 
 pub(crate) use describe::{Bits, Show, Value};
 pub(crate) use execution::ClosureProgram;
 pub(crate) use gate::Gate;
 pub(crate) use object::{Object, ObjectKind, ObjectSlot};
+pub(crate) use panic::is_teardown;
 pub(crate) use statics::is_static;
 pub(crate) use thread::{Thread, body, spawn};
 
@@ -244,6 +245,17 @@ impl Handle {
             // SAFETY: as in `suspend`.
             unsafe { (*yielder).suspend(()) };
         }
+    }
+
+    /// Ends the execution, and the check: the program does something here that cannot be checked.
+    /// Only while it runs.
+    #[cold]
+    pub(crate) fn unsupported(self, message: String, site: &'static Location<'static>) -> ! {
+        let runtime = self.get();
+        let location = Some(describe::location(site));
+        runtime.stop = Some(Box::new(Stop { kind: StopKind::Unsupported, message, location }));
+        self.suspend(runtime.threads[runtime.current.index()].yielder);
+        self.abandon()
     }
 
     /// Lets the engine choose one of `n` values. Only within an operation that is under way.

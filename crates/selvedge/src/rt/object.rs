@@ -18,11 +18,14 @@ pub(crate) enum ObjectKind {
     Barrier,
     Once,
     Channel,
+    /// The senders of a channel, as far as dropping them is concerned.
+    Senders,
     Thread,
     ParkToken,
     Cell,
     Arc,
     Waker,
+    Task,
 }
 
 impl ObjectKind {
@@ -35,11 +38,13 @@ impl ObjectKind {
             ObjectKind::Barrier => "barrier",
             ObjectKind::Once => "once",
             ObjectKind::Channel => "channel",
+            ObjectKind::Senders => "senders of channel",
             ObjectKind::Thread => "thread",
             ObjectKind::ParkToken => "park token",
             ObjectKind::Cell => "cell",
             ObjectKind::Arc => "arc",
             ObjectKind::Waker => "waker",
+            ObjectKind::Task => "task",
         }
     }
 }

@@ -5,6 +5,7 @@ pub mod atomic;
 mod barrier;
 mod condvar;
 mod lazy_lock;
+pub mod mpsc;
 mod mutex;
 mod once;
 mod once_lock;
