@@ -28,6 +28,8 @@ macro_rules! programs {
 
 programs! {
     bluetooth: "../examples/bluetooth.rs",
+    transaction_manager: "../examples/transaction_manager.rs",
+    work_stealing_queue: "../examples/work_stealing_queue.rs",
 }
 
 #[test]
