@@ -27,7 +27,9 @@ macro_rules! programs {
 }
 
 programs! {
+    ape: "../examples/ape.rs",
     bluetooth: "../examples/bluetooth.rs",
+    dryad_channels: "../examples/dryad_channels.rs",
     transaction_manager: "../examples/transaction_manager.rs",
     work_stealing_queue: "../examples/work_stealing_queue.rs",
 }
