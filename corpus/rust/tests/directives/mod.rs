@@ -51,8 +51,14 @@ impl From<&CoverageRow> for Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Row { bound, executions, orders, states } = self;
-        write!(f, "at {bound}: {executions} executions, {orders} orders, {states} states")
+        let counted = |number: u64, what: &str| match number {
+            1 => format!("1 {what}"),
+            _ => format!("{number} {what}s"),
+        };
+        let [executions, orders, states] =
+            [(self.executions, "execution"), (self.orders, "order"), (self.states, "state")]
+                .map(|(number, what)| counted(number, what));
+        write!(f, "at {}: {executions}, {orders}, {states}", self.bound)
     }
 }
 
