@@ -266,6 +266,8 @@ impl<'p> Explorer<'p> {
                     self.fair.allow(enabled, self.settings.yields.unwrap_or(u32::MAX), &mut self.allowed);
             }
             let running = self.context.running();
+            // A value is chosen within a step that may have preempted already.
+            let preemptions = self.context.preemptions() + u32::from(arity > 0 && preempts);
             let decision = if let Some(&decision) = prefix.decisions.get(step) {
                 if step + 1 == prefix.decisions.len()
                     && prefix.expect.is_some_and(|expected| expected != fingerprint)
@@ -287,7 +289,7 @@ impl<'p> Explorer<'p> {
                     enabled: &self.allowed,
                     running,
                     preemptible,
-                    preemptions: self.context.preemptions(),
+                    preemptions,
                     decisions: self.record.decisions(),
                 };
                 match choose(&point) {
@@ -299,7 +301,7 @@ impl<'p> Explorer<'p> {
                 running,
                 preemptible,
                 arity,
-                preemptions: self.context.preemptions(),
+                preemptions,
                 op: Op::default(),
                 fingerprint,
                 enabled_at: 0,
