@@ -88,6 +88,9 @@ pub struct Explorer<'p> {
     fair_cut: bool,
     allowed: ThreadSet,
     visited: Visited,
+    /// The states that the current execution has reached after its prefix.
+    reached: Vec<StateHash>,
+    prefix_length: usize,
     executions_by_preemptions: Vec<u64>,
     steps: u64,
     longest: usize,
@@ -116,6 +119,8 @@ impl<'p> Explorer<'p> {
             fair_cut: false,
             allowed: ThreadSet::default(),
             visited: Visited::default(),
+            reached: Vec::new(),
+            prefix_length: 0,
             executions_by_preemptions: Vec::new(),
             steps: 0,
             longest: 0,
@@ -205,6 +210,7 @@ impl<'p> Explorer<'p> {
         mut trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
         let had_cells = self.has_cells;
+        self.prefix_length = prefix.decisions.len();
         let end = self.run_once(prefix, &mut *choose, trace.as_deref_mut());
         if !had_cells && self.has_cells && end.is_ok() {
             // The first access to a cell that was ever seen: run this again, with clocks.
@@ -224,6 +230,7 @@ impl<'p> Explorer<'p> {
         trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
         self.record.clear();
+        self.reached.clear();
         self.context = ContextBound::default();
         self.happens_before.clear();
         self.races.clear();
@@ -341,8 +348,8 @@ impl<'p> Explorer<'p> {
             }
             if hashes {
                 self.happens_before.step(current, &op);
-                if counts_states && step + 1 >= prefix.decisions.len() {
-                    self.visited.state(self.happens_before.hash());
+                if counts_states && step + 1 >= self.prefix_length {
+                    self.reached.push(self.happens_before.hash());
                 }
             }
             if let Some(trace) = trace.as_deref_mut() {
@@ -417,6 +424,9 @@ impl<'p> Explorer<'p> {
             self.visited.order(self.happens_before.hash(), preemptions);
         }
         if self.settings.coverage >= Coverage::States {
+            for &state in &self.reached {
+                self.visited.state(state);
+            }
             self.visited.grown(executions);
         }
     }
