@@ -90,6 +90,34 @@ impl Iterative {
         let bound = (self.phase + 1).saturating_mul(self.csb).saturating_add(self.phase);
         self.most.map_or(bound, |most| bound.min(most))
     }
+
+    /// Keeps work for the phase that it belongs to.
+    fn enqueue(&mut self, item: WorkItem) {
+        // With csb = 0 the cost is the phase; otherwise a price of 1 leads to the next phase.
+        let ahead = if self.csb == 0 { (item.cost - self.base) as usize } else { 1 };
+        while self.queues.len() <= ahead {
+            self.queues.push_back(VecDeque::new());
+        }
+        self.queues[ahead].push_back(item);
+    }
+
+    /// Keeps an execution that ended early for a later phase: it can go on only by a preemption that this
+    /// phase may not spend, because the fair bound holds the running thread back.
+    fn postpone(&mut self, execution: &Finished<'_>) {
+        let cost = execution.preemptions + 1;
+        let decisions = execution.record.decisions();
+        if self.most.is_some_and(|most| cost > most) {
+            self.cut = true;
+        } else if let (Some(point), Some(&decision)) = (execution.record.points().last(), decisions.last()) {
+            self.enqueue(WorkItem {
+                schedule: Arc::from(decisions),
+                position: decisions.len() as u32 - 1,
+                decision,
+                fingerprint: point.fingerprint,
+                cost,
+            });
+        }
+    }
 }
 
 impl Strategy for Iterative {
@@ -118,15 +146,20 @@ impl Strategy for Iterative {
 
     fn choose(&self, point: &Point<'_>) -> Choice {
         match self.cost {
-            Cost::Preemptions => bounded_choice(point, self.most),
+            Cost::Preemptions => {
+                let allowance = self.base + self.csb;
+                bounded_choice(point, Some(self.most.map_or(allowance, |most| most.min(allowance))))
+            }
             Cost::Delays => Choice::Take(point.without_preemption()),
         }
     }
 
     fn finished(&mut self, execution: &Finished<'_>) {
         self.stack.ran(execution);
-        self.cut |= execution.pruned;
         let record = execution.record;
+        if execution.pruned {
+            self.postpone(execution);
+        }
         let mut shared: Option<Arc<[Decision]>> = None;
         // The cost at the end of the prefix; the decisions after it follow the default scheduler.
         let mut spent_before = match self.cost {
@@ -150,21 +183,10 @@ impl Strategy for Iterative {
                 } else if cost - self.base <= self.csb {
                     self.stack.push(execution, index, decision);
                 } else {
-                    // With csb = 0 the cost is the phase; otherwise a price of 1 leads to the next phase.
-                    let ahead = if self.csb == 0 { (cost - self.base) as usize } else { 1 };
-                    while self.queues.len() <= ahead {
-                        self.queues.push_back(VecDeque::new());
-                    }
                     let schedule = shared.get_or_insert_with(|| Arc::from(record.decisions())).clone();
                     let fingerprint = record.points()[index].fingerprint;
                     let position = index as u32;
-                    self.queues[ahead].push_back(WorkItem {
-                        schedule,
-                        position,
-                        decision,
-                        fingerprint,
-                        cost,
-                    });
+                    self.enqueue(WorkItem { schedule, position, decision, fingerprint, cost });
                 }
             }
         }
