@@ -88,6 +88,9 @@ pub struct Explorer<'p> {
     fair_cut: bool,
     allowed: ThreadSet,
     visited: Visited,
+    /// The states that the current execution has reached after its prefix.
+    reached: Vec<StateHash>,
+    prefix_length: usize,
     executions_by_preemptions: Vec<u64>,
     steps: u64,
     longest: usize,
@@ -116,6 +119,8 @@ impl<'p> Explorer<'p> {
             fair_cut: false,
             allowed: ThreadSet::default(),
             visited: Visited::default(),
+            reached: Vec::new(),
+            prefix_length: 0,
             executions_by_preemptions: Vec::new(),
             steps: 0,
             longest: 0,
@@ -141,7 +146,9 @@ impl<'p> Explorer<'p> {
             if let (Some((measure, now)), Some((_, before))) = (strategy.bound(), bound)
                 && now != before
             {
-                rows.extend((before..now).map(|bound| self.row(measure, bound, &budget)));
+                // Bounds that were passed over had nothing to run, unless a phase takes several at once.
+                let done = if strategy.in_order() { before..now } else { before..before + 1 };
+                rows.extend(done.map(|bound| self.row(measure, bound, &budget)));
                 bound = strategy.bound();
             }
             if let Some(reason) = budget.exceeded(&self.settings, bound, progress) {
@@ -163,10 +170,9 @@ impl<'p> Explorer<'p> {
                 }
                 if first_violation.is_none() {
                     // What is run again to explain a failure is not part of what the search has covered.
-                    let (coverage, fair_cut) = (self.settings.coverage, self.fair_cut);
-                    self.settings.coverage = Coverage::Executions;
+                    let fair_cut = self.fair_cut;
                     let mut violation = counterexample::explain(self, *stop)?;
-                    (self.settings.coverage, self.fair_cut) = (coverage, fair_cut);
+                    self.fair_cut = fair_cut;
                     violation.below = rows.last().map(|row| self.finished_bound(row));
                     first_violation = Some(violation);
                 }
@@ -207,6 +213,7 @@ impl<'p> Explorer<'p> {
         mut trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
         let had_cells = self.has_cells;
+        self.prefix_length = prefix.decisions.len();
         let end = self.run_once(prefix, &mut *choose, trace.as_deref_mut());
         if !had_cells && self.has_cells && end.is_ok() {
             // The first access to a cell that was ever seen: run this again, with clocks.
@@ -226,6 +233,7 @@ impl<'p> Explorer<'p> {
         trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
         self.record.clear();
+        self.reached.clear();
         self.context = ContextBound::default();
         self.happens_before.clear();
         self.races.clear();
@@ -269,6 +277,8 @@ impl<'p> Explorer<'p> {
                 preemptible = self.context.preemptible(&self.allowed, self.execution.waiting());
             }
             let running = self.context.running();
+            // A value is chosen within a step that may have preempted already.
+            let preemptions = self.context.preemptions() + u32::from(arity > 0 && preempts);
             let decision = if let Some(&decision) = prefix.decisions.get(step) {
                 if step + 1 == prefix.decisions.len()
                     && prefix.expect.is_some_and(|expected| expected != fingerprint)
@@ -290,7 +300,7 @@ impl<'p> Explorer<'p> {
                     enabled: &self.allowed,
                     running,
                     preemptible,
-                    preemptions: self.context.preemptions(),
+                    preemptions,
                     decisions: self.record.decisions(),
                 };
                 match choose(&point) {
@@ -302,7 +312,7 @@ impl<'p> Explorer<'p> {
                 running,
                 preemptible,
                 arity,
-                preemptions: self.context.preemptions(),
+                preemptions,
                 op: Op::default(),
                 fingerprint,
                 enabled_at: 0,
@@ -340,8 +350,8 @@ impl<'p> Explorer<'p> {
             }
             if hashes {
                 self.happens_before.step(current, &op);
-                if counts_states && step + 1 >= prefix.decisions.len() {
-                    self.visited.state(self.happens_before.hash());
+                if counts_states && step + 1 >= self.prefix_length {
+                    self.reached.push(self.happens_before.hash());
                 }
             }
             if let Some(trace) = trace.as_deref_mut() {
@@ -416,6 +426,9 @@ impl<'p> Explorer<'p> {
             self.visited.order(self.happens_before.hash(), preemptions);
         }
         if self.settings.coverage >= Coverage::States {
+            for &state in &self.reached {
+                self.visited.state(state);
+            }
             self.visited.grown(executions);
         }
     }

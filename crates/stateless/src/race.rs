@@ -90,6 +90,14 @@ impl RaceDetector {
     /// Follows one operation, and says whether it is an access that races.
     #[inline]
     pub(crate) fn step(&mut self, thread: ThreadId, op: &Op, site: Site) -> Option<Race> {
+        let race = self.operation(thread, op, site);
+        // What the thread does from here on, before its next operation, is not what it has just published.
+        self.threads[thread.index()].now.tick(thread);
+        race
+    }
+
+    #[inline]
+    fn operation(&mut self, thread: ThreadId, op: &Op, site: Site) -> Option<Race> {
         self.grow(thread, op.object);
         self.grow(thread, op.also);
         let Self { threads, objects, spare } = self;
@@ -285,6 +293,17 @@ mod tests {
         assert!(publish(Release, Relaxed, None));
         assert!(!publish(Release, Relaxed, Some(Acquire)));
         assert!(publish(Release, Relaxed, Some(Release)));
+    }
+
+    #[test]
+    fn what_follows_a_release_in_the_same_step_is_not_published_by_it() {
+        let mut races = RaceDetector::default();
+        let unlock = Op::on(OpKind::Unlock, Access::Write, object(FLAG));
+        let lock = Op::on(OpKind::Lock, Access::Write, object(FLAG)).ordered(MemoryOrder::Acquire);
+        races.step(ThreadId(0), &unlock, Site(0));
+        assert_eq!(races.local(ThreadId(0), LocalEvent::Write(object(X), Site(1))), None);
+        races.step(ThreadId(1), &lock, Site(0));
+        assert!(races.local(ThreadId(1), LocalEvent::Read(object(X), Site(2))).is_some());
     }
 
     #[test]

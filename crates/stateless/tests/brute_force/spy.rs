@@ -1,0 +1,81 @@
+//! A strategy that notes which executions another strategy asked for.
+
+use selvedge_core::{Bounds, Decision, Measure, Outcome};
+use selvedge_stateless::{Choice, Explorer, Finished, Point, Prefix, Settings, Strategy};
+use selvedge_testgen::Interpreter;
+
+/// An execution that was run.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub schedule: Vec<Decision>,
+    pub preemptions: u32,
+    pub pruned: bool,
+    /// The bound that the strategy said it was exploring.
+    pub bound: Option<u32>,
+}
+
+struct Spy<'s> {
+    inner: &'s mut dyn Strategy,
+    seen: Vec<Seen>,
+}
+
+impl Strategy for Spy<'_> {
+    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
+        self.inner.next_prefix(prefix)
+    }
+
+    fn choose(&self, point: &Point<'_>) -> Choice {
+        self.inner.choose(point)
+    }
+
+    fn finished(&mut self, execution: &Finished<'_>) {
+        self.seen.push(Seen {
+            schedule: execution.record.decisions().to_vec(),
+            preemptions: execution.preemptions,
+            pruned: execution.pruned,
+            bound: self.inner.bound().map(|(_, bound)| bound),
+        });
+        self.inner.finished(execution);
+    }
+
+    fn bound(&self) -> Option<(Measure, u32)> {
+        self.inner.bound()
+    }
+
+    fn exhausted(&self) -> Option<Bounds> {
+        self.inner.exhausted()
+    }
+
+    fn cut(&self) -> bool {
+        self.inner.cut()
+    }
+
+    fn in_order(&self) -> bool {
+        self.inner.in_order()
+    }
+}
+
+/// What came of a search.
+pub struct Search {
+    pub seen: Vec<Seen>,
+    pub outcome: Outcome,
+    /// The fewest preemptions of each terminal partial order, sorted.
+    pub orders: Vec<u32>,
+    /// The hashes of the terminal partial orders.
+    pub hashes: Vec<u128>,
+}
+
+/// Explores a program, and notes the executions.
+pub fn search(
+    program: &Interpreter,
+    strategy: &mut dyn Strategy,
+    settings: &Settings<'_>,
+) -> Result<Search, String> {
+    let mut explorer = Explorer::new(program, *settings).map_err(|error| error.to_string())?;
+    let mut spy = Spy { inner: strategy, seen: Vec::new() };
+    let outcome = explorer.search(&mut spy, &mut |_| {}).map_err(|error| error.to_string())?;
+    let (hashes, mut orders): (Vec<_>, Vec<_>) =
+        explorer.terminal_orders().map(|(hash, least)| (hash.0, least)).unzip();
+    orders.sort_unstable();
+    Ok(Search { seen: spy.seen, outcome, orders, hashes })
+}

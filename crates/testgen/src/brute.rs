@@ -1,0 +1,213 @@
+//! Every execution of a program, by plain recursion over its states.
+
+use std::collections::HashMap;
+
+use selvedge_core::{Decision, ThreadId};
+
+use crate::machine::{End, Machine, Outcome};
+use crate::order::{Graph, History};
+use crate::program::Program;
+
+/// What to leave out.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Executions with more preemptions.
+    pub preemptions: Option<u32>,
+    /// Executions that are not within this fair bound.
+    pub yields: Option<u32>,
+    /// An execution that has so many decisions and could go on is ended there.
+    pub max_steps: usize,
+    /// Give up after so many executions.
+    pub executions: usize,
+    /// Accesses to cells are steps.
+    pub race_mode: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { preemptions: None, yields: None, max_steps: 10_000, executions: 10_000, race_mode: false }
+    }
+}
+
+/// One execution.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The decisions that make it.
+    pub schedule: Vec<Decision>,
+    /// Switches away from a thread that could have gone on.
+    pub preemptions: u32,
+    /// Departures from a round-robin scheduler.
+    pub delays: u32,
+    /// Switches of any kind.
+    pub switches: u32,
+    /// What it came to.
+    pub outcome: Outcome,
+    /// Its happens-before graph.
+    pub graph: Graph,
+}
+
+impl Run {
+    /// Whether something went wrong.
+    pub fn is_violation(&self) -> bool {
+        self.outcome.end != End::Complete
+    }
+}
+
+/// All executions within the limits.
+#[derive(Debug, Default)]
+pub struct Enumeration {
+    /// The executions.
+    pub runs: Vec<Run>,
+    /// Every graph of a nonempty beginning of one, with the fewest preemptions that lead there.
+    pub states: HashMap<Graph, u32>,
+    /// Whether the bound on preemptions left something out.
+    pub cut: bool,
+    /// Whether the fair bound left something out.
+    pub fair_cut: bool,
+}
+
+impl Enumeration {
+    /// The executions with at most so many preemptions.
+    pub fn within(&self, preemptions: u32) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(move |run| run.preemptions <= preemptions)
+    }
+
+    /// The most preemptions of an execution.
+    pub fn most_preemptions(&self) -> u32 {
+        self.runs.iter().map(|run| run.preemptions).max().unwrap_or(0)
+    }
+
+    /// Distinct happens-before graphs of executions with at most so many preemptions.
+    pub fn orders_within(&self, preemptions: u32) -> usize {
+        let graphs: std::collections::BTreeSet<_> = self.within(preemptions).map(|run| &run.graph).collect();
+        graphs.len()
+    }
+
+    /// Distinct graphs of beginnings with at most so many preemptions.
+    pub fn states_within(&self, preemptions: u32) -> usize {
+        self.states.values().filter(|least| **least <= preemptions).count()
+    }
+}
+
+/// Walks through all executions within the limits; `None` when there are too many.
+pub fn enumerate(program: &Program, limits: Limits) -> Option<Enumeration> {
+    let mut walk = Walk {
+        limits,
+        found: Enumeration::default(),
+        history: History::default(),
+        schedule: Vec::new(),
+        nodes: 0,
+    };
+    let start = Here { last: None, preemptions: 0, delays: 0, switches: 0, yields: Vec::new() };
+    walk.go(&Machine::new(program, limits.race_mode), &start).then_some(walk.found)
+}
+
+struct Walk {
+    limits: Limits,
+    found: Enumeration,
+    history: History,
+    schedule: Vec<Decision>,
+    nodes: usize,
+}
+
+/// Where an execution stands, apart from the state of the program.
+#[derive(Clone)]
+struct Here {
+    /// The thread that took the last step, and whether it yielded by it.
+    last: Option<(usize, bool)>,
+    preemptions: u32,
+    delays: u32,
+    switches: u32,
+    /// How often each thread has yielded.
+    yields: Vec<u32>,
+}
+
+impl Walk {
+    /// Goes on in every way. Says whether it is done, rather than out of budget.
+    fn go(&mut self, machine: &Machine<'_>, here: &Here) -> bool {
+        self.nodes += 1;
+        if self.nodes > 40 * self.limits.executions {
+            return false;
+        }
+        let enabled: Vec<usize> = (0..machine.threads()).filter(|t| machine.enabled(*t)).collect();
+        let end = match machine.failure() {
+            Some(end) => Some(end),
+            None if enabled.is_empty() && machine.all_ended() => Some(End::Complete),
+            None if enabled.is_empty() => Some(End::Deadlock),
+            None if self.schedule.len() >= self.limits.max_steps => Some(End::StepLimit),
+            None => None,
+        };
+        if let Some(end) = end {
+            self.found.runs.push(Run {
+                schedule: self.schedule.clone(),
+                preemptions: here.preemptions,
+                delays: here.delays,
+                switches: here.switches,
+                outcome: machine.outcome(end),
+                graph: self.history.graph(),
+            });
+            return self.found.runs.len() <= self.limits.executions;
+        }
+        let yields = |thread: usize| here.yields.get(thread).copied().unwrap_or(0);
+        // Definition 2.6: a thread's yields exceed those of no enabled thread by more than the bound.
+        let fair = |thread: usize| match self.limits.yields {
+            Some(bound) => enabled.iter().all(|other| yields(thread) <= yields(*other) + bound),
+            None => true,
+        };
+        let allowed: Vec<usize> = enabled.iter().copied().filter(|t| fair(*t)).collect();
+        self.found.fair_cut |= allowed.len() < enabled.len();
+        // The thread that a switch would preempt: it could go on, also within the fair bound, does not wait,
+        // and did not yield.
+        let preemptible = here
+            .last
+            .filter(|(last, yielded)| !yielded && allowed.contains(last) && !machine.waits(*last))
+            .map(|(last, _)| last);
+        let mut round: Vec<usize> = allowed.clone();
+        let after = here.last.map_or(0, |(last, _)| last + 1);
+        let count = machine.threads();
+        round.sort_by_key(|thread| (Some(*thread) != preemptible, (thread + count - after % count) % count));
+        for thread in allowed {
+            let preempts = preemptible.is_some_and(|running| running != thread);
+            let mut there = here.clone();
+            there.preemptions += u32::from(preempts);
+            there.switches += u32::from(here.last.is_some_and(|(last, _)| last != thread));
+            there.delays += round.iter().position(|other| *other == thread).unwrap_or(0) as u32;
+            if self.limits.preemptions.is_some_and(|most| there.preemptions > most) {
+                self.found.cut = true;
+                continue;
+            }
+            self.schedule.push(Decision::Thread(ThreadId(thread as u32)));
+            let done = match machine.values(thread) {
+                0 => self.take(machine, thread, None, &there),
+                values => (0..values).all(|value| {
+                    self.schedule.push(Decision::Value(value));
+                    let done = self.take(machine, thread, Some(value), &there);
+                    self.schedule.pop();
+                    done
+                }),
+            };
+            self.schedule.pop();
+            if !done {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn take(&mut self, machine: &Machine<'_>, thread: usize, value: Option<u32>, here: &Here) -> bool {
+        let mut machine = machine.clone();
+        let mut here = here.clone();
+        let done = machine.step(thread, value);
+        here.last = Some((thread, done.yields()));
+        if done.yields() {
+            here.yields.resize(here.yields.len().max(thread + 1), 0);
+            here.yields[thread] += 1;
+        }
+        self.history.push(machine.body(thread), &done);
+        let least = self.found.states.entry(self.history.graph()).or_insert(here.preemptions);
+        *least = (*least).min(here.preemptions);
+        let done = self.go(&machine, &here);
+        self.history.pop();
+        done
+    }
+}

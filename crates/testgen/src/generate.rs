@@ -1,0 +1,232 @@
+//! Programs from seeds.
+
+use crate::program::{Program, Statement};
+
+/// What a program is mostly about. Objects and statements are drawn so that threads get in each other's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// Loads, stores and updates of a few atomics.
+    Atomics,
+    /// Mutexes, nested or not, sometimes never unlocked.
+    Locks,
+    /// Condition variables, with and without time limits.
+    Condvars,
+    /// Parking, joining and nested spawning.
+    Threads,
+    /// Tracked cells, and the synchronisation that may or may not order them.
+    Cells,
+    /// Spin loops that yield.
+    Spins,
+    /// Everything.
+    Mixed,
+}
+
+impl Theme {
+    /// Every theme.
+    pub const ALL: [Theme; 7] = [
+        Theme::Atomics,
+        Theme::Locks,
+        Theme::Condvars,
+        Theme::Threads,
+        Theme::Cells,
+        Theme::Spins,
+        Theme::Mixed,
+    ];
+}
+
+/// A stream of numbers that depends on nothing but its seed (SplitMix64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    /// True in one of `n` cases.
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// The program of a theme with this seed. Most have two or three threads with a few statements each, so that
+/// all their executions can be enumerated; some have four threads, or up to eight statements in one.
+pub fn generate(theme: Theme, seed: u64) -> Program {
+    let mut numbers = Numbers(seed.wrapping_mul(8).wrapping_add(theme as u64));
+    let count = [2, 2, 2, 3, 3, 4][numbers.below(6)];
+    let longest = [3, 4, 5, 6, 8][numbers.below(5)].min(14 / count);
+    let mut bodies: Vec<Vec<Statement>> = (0..count)
+        .map(|body| {
+            let fewest = usize::from(body > 0);
+            let length = fewest + numbers.below(longest - fewest + 1);
+            let mut statements = Vec::new();
+            while statements.len() < length {
+                snippet(theme, body, count, &mut numbers, &mut statements);
+            }
+            statements.truncate(8);
+            statements
+        })
+        .collect();
+    for child in (1..count).rev() {
+        let parent = if numbers.one_in(4) { numbers.below(child) } else { 0 };
+        let join = numbers.one_in(2);
+        let body = &mut bodies[parent];
+        let place = if numbers.one_in(3) { numbers.below(body.len() + 1) } else { 0 };
+        body.insert(place, Statement::Spawn(child));
+        if join {
+            let place = if numbers.one_in(3) { place + 1 } else { body.len() };
+            body.insert(place, Statement::Join(child));
+        }
+    }
+    Program { bodies }
+}
+
+/// Adds a few statements that belong together.
+fn snippet(theme: Theme, body: usize, count: usize, numbers: &mut Numbers, out: &mut Vec<Statement>) {
+    let theme = match theme {
+        Theme::Mixed => Theme::ALL[numbers.below(5)],
+        other => other,
+    };
+    match theme {
+        Theme::Atomics | Theme::Mixed => atomics(numbers, out),
+        Theme::Locks => locks(numbers, out),
+        Theme::Condvars => condvars(numbers, out),
+        Theme::Threads => threads(body, count, numbers, out),
+        Theme::Cells => cells(numbers, out),
+        Theme::Spins => match numbers.below(4) {
+            0 => out.push(Statement::SpinUntil(numbers.below(2), 1)),
+            1 => out.push(Statement::Store(numbers.below(2), 1)),
+            2 => out.push(Statement::Yield),
+            _ => atomics(numbers, out),
+        },
+    }
+}
+
+fn atomics(numbers: &mut Numbers, out: &mut Vec<Statement>) {
+    let atomic = usize::from(numbers.one_in(3));
+    match numbers.below(9) {
+        0 | 1 => out.push(Statement::Load(atomic)),
+        2 => out.push(Statement::Store(atomic, 1 + numbers.below(2) as i64)),
+        3 | 4 => out.extend([Statement::Load(atomic), Statement::StoreNext(atomic)]),
+        5 => out.push(Statement::Add(atomic)),
+        6 => out.push(Statement::Exchange(atomic, numbers.below(2) as i64, 2)),
+        7 => out.push(if numbers.one_in(2) { Statement::Yield } else { Statement::Choose(2) }),
+        _ => out.extend([Statement::Load(atomic), Statement::AssertNot(1 + numbers.below(2) as i64)]),
+    }
+}
+
+fn locks(numbers: &mut Numbers, out: &mut Vec<Statement>) {
+    let mutex = numbers.below(2);
+    match numbers.below(8) {
+        0 | 1 => out.extend([Statement::Lock(mutex), Statement::Add(0), Statement::Unlock(mutex)]),
+        2 => out.extend([
+            Statement::Lock(mutex),
+            Statement::Lock(1 - mutex),
+            Statement::Unlock(1 - mutex),
+            Statement::Unlock(mutex),
+        ]),
+        3 => out.extend([
+            Statement::Lock(mutex),
+            Statement::Lock(1 - mutex),
+            Statement::Unlock(mutex),
+            Statement::Unlock(1 - mutex),
+        ]),
+        4 => out.extend([Statement::TryLock(mutex), Statement::Unlock(mutex)]),
+        5 => out.push(Statement::Lock(mutex)),
+        6 => out.push(Statement::TryLock(mutex)),
+        _ => out.push(Statement::Unlock(mutex)),
+    }
+}
+
+fn condvars(numbers: &mut Numbers, out: &mut Vec<Statement>) {
+    let condvar = usize::from(numbers.one_in(5));
+    match numbers.below(9) {
+        0 | 1 => {
+            out.extend([Statement::Lock(condvar), Statement::Wait(condvar), Statement::Unlock(condvar)]);
+        }
+        2 => out.extend([
+            Statement::Lock(condvar),
+            Statement::WaitTimeout(condvar),
+            Statement::Unlock(condvar),
+        ]),
+        3 => {
+            out.extend([Statement::Lock(condvar), Statement::NotifyOne(condvar), Statement::Unlock(condvar)])
+        }
+        4 | 5 => out.push(Statement::NotifyOne(condvar)),
+        6 => out.push(Statement::NotifyAll(condvar)),
+        7 => out.extend([Statement::Lock(condvar), Statement::Wait(condvar)]),
+        _ => out.push(Statement::AssertNot(1)),
+    }
+}
+
+fn threads(body: usize, count: usize, numbers: &mut Numbers, out: &mut Vec<Statement>) {
+    let other = if body > 0 && numbers.one_in(2) { 0 } else { (body + 1) % count };
+    match numbers.below(8) {
+        0 => out.push(Statement::Park),
+        1 => out.push(Statement::ParkTimeout),
+        2 | 3 => out.push(Statement::Unpark(other)),
+        4 => out.push(Statement::Yield),
+        5 => out.extend([Statement::Choose(3), Statement::AssertNot(2)]),
+        _ => atomics(numbers, out),
+    }
+}
+
+fn cells(numbers: &mut Numbers, out: &mut Vec<Statement>) {
+    let cell = usize::from(numbers.one_in(4));
+    let access = if numbers.one_in(2) { Statement::Read(cell) } else { Statement::Write(cell) };
+    match numbers.below(6) {
+        0 => out.push(access),
+        1 | 2 => out.extend([Statement::Lock(0), access, Statement::Unlock(0)]),
+        3 => out.extend([access, Statement::Store(0, 1)]),
+        4 => out.extend([Statement::Load(0), Statement::AssertNot(1), access]),
+        _ => atomics(numbers, out),
+    }
+}
+
+/// The programs that are this one without one of its statements, or with a body emptied.
+pub fn smaller(program: &Program) -> Vec<Program> {
+    let mut found = Vec::new();
+    for (index, body) in program.bodies.iter().enumerate() {
+        if body.len() > 1 {
+            let mut without = program.clone();
+            without.bodies[index].clear();
+            found.push(without);
+        }
+    }
+    for (index, body) in program.bodies.iter().enumerate() {
+        for at in 0..body.len() {
+            let mut without = program.clone();
+            without.bodies[index].remove(at);
+            found.push(without);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_is_what_it_says() {
+        for theme in Theme::ALL {
+            for seed in 0..300 {
+                let program = generate(theme, seed);
+                assert_eq!(program, generate(theme, seed));
+                assert_eq!(program.to_string().parse(), Ok(program.clone()));
+                assert!((2..=4).contains(&program.bodies.len()));
+                for child in 1..program.bodies.len() {
+                    let spawns = program.bodies.iter().flatten().filter(|s| **s == Statement::Spawn(child));
+                    assert_eq!(spawns.count(), 1, "{program}");
+                }
+                assert!(smaller(&program).iter().all(|other| other != &program));
+            }
+        }
+    }
+}

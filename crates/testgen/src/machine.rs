@@ -1,0 +1,556 @@
+//! What a program does: a state that can be cloned, and its steps.
+//!
+//! The steps are those of the library. The first thread has a step of its own to start; creating a thread is
+//! no step, and the new thread has run up to its first operation when its creator goes on; a thread's end is
+//! a step. What stands between two operations of a thread happens with the first of them.
+
+use selvedge_core::{Access, OpKind};
+
+use crate::program::{Program, Statement};
+use crate::race::Synchronisation;
+
+/// Something that threads share, by the name that it has in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)] // Each is the thing it names.
+pub enum Object {
+    Mutex(usize),
+    Condvar(usize),
+    Atomic(usize),
+    Cell(usize),
+    /// The end of the thread with this body.
+    Thread(usize),
+    /// The unpark token of the thread with this body.
+    Token(usize),
+}
+
+/// A step that was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Performed {
+    /// What it was.
+    pub kind: OpKind,
+    /// What it touched, and how.
+    pub touches: Vec<(Object, Access)>,
+    /// It went on because its time ran out.
+    pub timed_out: bool,
+    /// The value that it chose, if there was a choice.
+    pub value: Option<u32>,
+}
+
+impl Performed {
+    fn local(kind: OpKind) -> Self {
+        Performed { kind, touches: Vec::new(), timed_out: false, value: None }
+    }
+
+    /// Whether the thread lets others run by this step.
+    pub fn yields(&self) -> bool {
+        self.timed_out || self.kind == OpKind::Yield
+    }
+}
+
+/// How an execution ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum End {
+    /// Every thread ended.
+    Complete,
+    /// No thread can go on.
+    Deadlock,
+    /// The assertion at this statement of this body failed.
+    Assertion(usize, usize),
+    /// Two accesses to a cell are not ordered.
+    Race,
+    /// It had as many steps as it may have, and could go on.
+    StepLimit,
+}
+
+/// What an execution came to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Outcome {
+    /// How it ended.
+    pub end: End,
+    /// What each body remembers; empty for those that never ran.
+    pub registers: Vec<Vec<i64>>,
+    /// The values of the atomics.
+    pub atomics: Vec<i64>,
+}
+
+/// The state of a program.
+#[derive(Clone, Debug)]
+pub struct Machine<'p> {
+    program: &'p Program,
+    /// Accesses to cells are steps.
+    race_mode: bool,
+    /// In the order of their creation.
+    threads: Vec<Thread>,
+    /// Who holds each mutex.
+    mutexes: Vec<Option<usize>>,
+    /// Who waits on each condition variable, first come first.
+    waiters: Vec<Vec<usize>>,
+    atomics: Vec<i64>,
+    synchronisation: Synchronisation,
+    failure: Option<End>,
+    raced: bool,
+    accesses: Vec<Local>,
+}
+
+/// What a step did that is no operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Local {
+    /// A thread created a thread.
+    Spawned(usize, usize),
+    /// A thread read a cell.
+    Read(usize, usize),
+    /// A thread wrote a cell.
+    Write(usize, usize),
+}
+
+#[derive(Clone, Debug)]
+struct Thread {
+    body: usize,
+    creator: Option<usize>,
+    /// The bodies of the threads that it created and has not joined.
+    children: Vec<(usize, usize)>,
+    /// The statement that is next, or under way.
+    at: usize,
+    next: Next,
+    held: Vec<usize>,
+    registers: Vec<i64>,
+    signalled: bool,
+    token: bool,
+}
+
+/// What a thread does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Start,
+    Statement,
+    /// The second half of a wait.
+    Wake {
+        timed: bool,
+    },
+    /// The yield of a spin loop.
+    SpinYield,
+    End,
+    Ended,
+}
+
+impl<'p> Machine<'p> {
+    /// The program before its first step.
+    pub fn new(program: &'p Program, race_mode: bool) -> Self {
+        let count = program.objects();
+        let mut machine = Machine {
+            program,
+            race_mode,
+            threads: Vec::new(),
+            mutexes: vec![None; count],
+            waiters: vec![Vec::new(); count],
+            atomics: vec![0; count],
+            synchronisation: Synchronisation::default(),
+            failure: None,
+            raced: false,
+            accesses: Vec::new(),
+        };
+        machine.create(0, None);
+        machine
+    }
+
+    fn create(&mut self, body: usize, creator: Option<usize>) -> usize {
+        self.threads.push(Thread {
+            body,
+            creator,
+            children: Vec::new(),
+            at: 0,
+            next: if creator.is_none() { Next::Start } else { Next::Statement },
+            held: Vec::new(),
+            registers: Vec::new(),
+            signalled: false,
+            token: false,
+        });
+        self.threads.len() - 1
+    }
+
+    /// How many threads there are or were.
+    pub fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// The body of a thread.
+    pub fn body(&self, thread: usize) -> usize {
+        self.threads[thread].body
+    }
+
+    fn statement(&self, thread: usize) -> Statement {
+        let thread = &self.threads[thread];
+        self.program.bodies[thread.body][thread.at]
+    }
+
+    fn thread_of(&self, body: usize) -> Option<usize> {
+        self.threads.iter().position(|thread| thread.body == body)
+    }
+
+    /// Whether a thread can take its next step.
+    pub fn enabled(&self, thread: usize) -> bool {
+        let state = &self.threads[thread];
+        match state.next {
+            Next::Start | Next::SpinYield | Next::End => true,
+            Next::Ended => false,
+            Next::Wake { timed } => {
+                let (Statement::Wait(c) | Statement::WaitTimeout(c)) = self.statement(thread) else {
+                    unreachable!("only a wait wakes")
+                };
+                self.mutexes[c].is_none() && (state.signalled || timed)
+            }
+            Next::Statement => match self.statement(thread) {
+                Statement::Lock(m) => self.mutexes[m].is_none(),
+                Statement::Park => state.token,
+                Statement::Join(body) => {
+                    self.thread_of(body).is_some_and(|child| self.threads[child].next == Next::Ended)
+                }
+                _ => true,
+            },
+        }
+    }
+
+    /// Whether a thread that is enabled is so only because its time may run out.
+    pub fn waits(&self, thread: usize) -> bool {
+        let state = &self.threads[thread];
+        self.enabled(thread)
+            && match state.next {
+                Next::Wake { timed } => timed && !state.signalled,
+                Next::Statement => self.statement(thread) == Statement::ParkTimeout && !state.token,
+                _ => false,
+            }
+    }
+
+    /// Whether every thread has ended.
+    pub fn all_ended(&self) -> bool {
+        self.threads.iter().all(|thread| thread.next == Next::Ended)
+    }
+
+    /// How many values a thread's next step chooses from; 0 when it has no choice.
+    pub fn values(&self, thread: usize) -> u32 {
+        if self.threads[thread].next != Next::Statement {
+            return 0;
+        }
+        let count = match self.statement(thread) {
+            Statement::Choose(n) => n,
+            Statement::NotifyOne(c) => self.waiters[c].len() as u32,
+            _ => 0,
+        };
+        if count > 1 { count } else { 0 }
+    }
+
+    /// What went wrong in the last step, if anything did.
+    pub fn failure(&self) -> Option<End> {
+        if self.raced { Some(End::Race) } else { self.failure }
+    }
+
+    /// The body and the statement of the assertion that failed, if one did.
+    pub(crate) fn assertion(&self) -> Option<(usize, usize)> {
+        match self.failure {
+            Some(End::Assertion(body, statement)) => Some((body, statement)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn has_ended(&self, thread: usize) -> bool {
+        self.threads[thread].next == Next::Ended
+    }
+
+    /// What it has come to, if this is the end.
+    pub fn outcome(&self, end: End) -> Outcome {
+        let mut registers = vec![Vec::new(); self.program.bodies.len()];
+        for thread in &self.threads {
+            registers[thread.body].clone_from(&thread.registers);
+        }
+        Outcome { end, registers, atomics: self.atomics.clone() }
+    }
+
+    pub(crate) fn locals(&self) -> &[Local] {
+        &self.accesses
+    }
+
+    /// What a thread's next step is, and what it touches, and how at the most.
+    pub(crate) fn pending(&self, thread: usize) -> Performed {
+        let body = self.threads[thread].body;
+        let none = (OpKind::Local, Vec::new());
+        let (kind, touches) = match self.threads[thread].next {
+            Next::Start | Next::Ended => none,
+            Next::SpinYield => (OpKind::Yield, Vec::new()),
+            Next::End => (OpKind::End, vec![(Object::Thread(body), Access::Write)]),
+            Next::Wake { timed } => {
+                let (Statement::Wait(c) | Statement::WaitTimeout(c)) = self.statement(thread) else {
+                    unreachable!("only a wait wakes")
+                };
+                let access = if timed { Access::Write } else { Access::Read };
+                (OpKind::Wake, vec![(Object::Condvar(c), access), (Object::Mutex(c), Access::Write)])
+            }
+            Next::Statement => {
+                let (kind, object, access) = match self.statement(thread) {
+                    Statement::Lock(m) => (OpKind::Lock, Object::Mutex(m), Access::Write),
+                    Statement::Unlock(m) => (OpKind::Unlock, Object::Mutex(m), Access::Write),
+                    Statement::TryLock(m) => (OpKind::TryLock, Object::Mutex(m), Access::Write),
+                    Statement::Wait(c) | Statement::WaitTimeout(c) => {
+                        (OpKind::Wait, Object::Condvar(c), Access::Write)
+                    }
+                    Statement::NotifyOne(c) => (OpKind::NotifyOne, Object::Condvar(c), Access::Write),
+                    Statement::NotifyAll(c) => (OpKind::NotifyAll, Object::Condvar(c), Access::Write),
+                    Statement::Load(a) | Statement::SpinUntil(a, _) => {
+                        (OpKind::Load, Object::Atomic(a), Access::Read)
+                    }
+                    Statement::Store(a, _) | Statement::StoreNext(a) => {
+                        (OpKind::Store, Object::Atomic(a), Access::Write)
+                    }
+                    Statement::Add(a) | Statement::Exchange(a, ..) => {
+                        (OpKind::Rmw, Object::Atomic(a), Access::Write)
+                    }
+                    Statement::Join(child) => (OpKind::Join, Object::Thread(child), Access::Read),
+                    Statement::Park | Statement::ParkTimeout => {
+                        (OpKind::Park, Object::Token(body), Access::Write)
+                    }
+                    Statement::Unpark(other) => (OpKind::Unpark, Object::Token(other), Access::Write),
+                    Statement::Read(c) => (OpKind::Read, Object::Cell(c), Access::Read),
+                    Statement::Write(c) => (OpKind::Write, Object::Cell(c), Access::Write),
+                    Statement::Yield => return Performed::local(OpKind::Yield),
+                    Statement::Choose(_) => return Performed::local(OpKind::Choose),
+                    Statement::Spawn(_) | Statement::AssertNot(_) => return Performed::local(OpKind::Local),
+                };
+                let mut touches = vec![(object, access)];
+                if let Statement::Wait(m) | Statement::WaitTimeout(m) = self.statement(thread) {
+                    touches.push((Object::Mutex(m), Access::Write));
+                }
+                (kind, touches)
+            }
+        };
+        Performed { kind, touches, timed_out: false, value: None }
+    }
+
+    /// Lets an enabled thread take its next step, with a value if it has to choose one.
+    pub fn step(&mut self, thread: usize, value: Option<u32>) -> Performed {
+        self.accesses.clear();
+        let waited = self.waits(thread);
+        let body = self.threads[thread].body;
+        let mut done = Performed { timed_out: waited, ..Performed::local(OpKind::Local) };
+        if self.values(thread) > 0 {
+            done.value = value;
+        }
+        let mut next = Next::Statement;
+        match self.threads[thread].next {
+            Next::Start => {}
+            Next::Wake { timed } => self.wake(thread, timed, &mut done),
+            Next::SpinYield => {
+                done.kind = OpKind::Yield;
+                self.threads[thread].next = Next::Statement;
+                self.synchronisation.performed(thread, &done);
+                return done;
+            }
+            Next::End => {
+                done.kind = OpKind::End;
+                done.touches.push((Object::Thread(body), Access::Write));
+                self.threads[thread].next = Next::Ended;
+                self.synchronisation.performed(thread, &done);
+                return done;
+            }
+            Next::Statement => next = self.perform(thread, value.unwrap_or(0), &mut done),
+            Next::Ended => unreachable!("a thread that has ended is not enabled"),
+        }
+        self.synchronisation.performed(thread, &done);
+        if let OpKind::Read | OpKind::Write = done.kind
+            && let Object::Cell(cell) = done.touches[0].0
+        {
+            self.raced |= self.synchronisation.access(thread, cell, done.kind == OpKind::Write);
+        }
+        if next == Next::Statement {
+            if self.threads[thread].next != Next::Start {
+                self.threads[thread].at += 1;
+            }
+            self.advance(thread);
+        } else {
+            self.threads[thread].next = next;
+        }
+        done
+    }
+
+    fn wake(&mut self, thread: usize, timed: bool, done: &mut Performed) {
+        let (Statement::Wait(c) | Statement::WaitTimeout(c)) = self.statement(thread) else {
+            unreachable!("only a wait wakes")
+        };
+        done.kind = OpKind::Wake;
+        let access = if done.timed_out { Access::Write } else { Access::Read };
+        done.touches.extend([(Object::Condvar(c), access), (Object::Mutex(c), Access::Write)]);
+        self.waiters[c].retain(|waiter| *waiter != thread);
+        self.mutexes[c] = Some(thread);
+        let state = &mut self.threads[thread];
+        state.held.push(c);
+        state.signalled = false;
+        if timed {
+            state.registers.push(i64::from(done.timed_out));
+        }
+    }
+
+    /// Performs the statement of a thread, and says what comes next if not the next statement.
+    fn perform(&mut self, thread: usize, value: u32, done: &mut Performed) -> Next {
+        let body = self.threads[thread].body;
+        let last = self.threads[thread].registers.last().copied().unwrap_or(0);
+        let mut remember = None;
+        let (kind, object, access) = match self.statement(thread) {
+            Statement::Lock(m) => {
+                self.mutexes[m] = Some(thread);
+                self.threads[thread].held.push(m);
+                (OpKind::Lock, Object::Mutex(m), Access::Write)
+            }
+            Statement::Unlock(m) => {
+                self.mutexes[m] = None;
+                self.threads[thread].held.retain(|held| *held != m);
+                (OpKind::Unlock, Object::Mutex(m), Access::Write)
+            }
+            Statement::TryLock(m) => {
+                let free = self.mutexes[m].is_none();
+                remember = Some(i64::from(free));
+                if free {
+                    self.mutexes[m] = Some(thread);
+                    self.threads[thread].held.push(m);
+                }
+                (OpKind::TryLock, Object::Mutex(m), if free { Access::Write } else { Access::Read })
+            }
+            Statement::Wait(c) | Statement::WaitTimeout(c) => {
+                self.mutexes[c] = None;
+                self.threads[thread].held.retain(|held| *held != c);
+                self.waiters[c].push(thread);
+                done.kind = OpKind::Wait;
+                done.touches.extend([(Object::Condvar(c), Access::Write), (Object::Mutex(c), Access::Write)]);
+                let timed = matches!(self.statement(thread), Statement::WaitTimeout(_));
+                return Next::Wake { timed };
+            }
+            Statement::NotifyOne(c) => {
+                let access = if self.waiters[c].is_empty() { Access::Read } else { Access::Write };
+                if access == Access::Write {
+                    let woken = self.waiters[c].remove(value as usize);
+                    self.threads[woken].signalled = true;
+                }
+                (OpKind::NotifyOne, Object::Condvar(c), access)
+            }
+            Statement::NotifyAll(c) => {
+                let access = if self.waiters[c].is_empty() { Access::Read } else { Access::Write };
+                for woken in std::mem::take(&mut self.waiters[c]) {
+                    self.threads[woken].signalled = true;
+                }
+                (OpKind::NotifyAll, Object::Condvar(c), access)
+            }
+            Statement::Load(a) => {
+                remember = Some(self.atomics[a]);
+                (OpKind::Load, Object::Atomic(a), Access::Read)
+            }
+            Statement::Store(a, new) => {
+                self.atomics[a] = new;
+                (OpKind::Store, Object::Atomic(a), Access::Write)
+            }
+            Statement::StoreNext(a) => {
+                self.atomics[a] = last + 1;
+                (OpKind::Store, Object::Atomic(a), Access::Write)
+            }
+            Statement::Add(a) => {
+                remember = Some(self.atomics[a]);
+                self.atomics[a] += 1;
+                (OpKind::Rmw, Object::Atomic(a), Access::Write)
+            }
+            Statement::Exchange(a, old, new) => {
+                let found = self.atomics[a];
+                remember = Some(found);
+                if found == old {
+                    self.atomics[a] = new;
+                }
+                (OpKind::Rmw, Object::Atomic(a), if found == old { Access::Write } else { Access::Read })
+            }
+            Statement::Join(child) => {
+                self.threads[thread].children.retain(|(body, _)| *body != child);
+                (OpKind::Join, Object::Thread(child), Access::Read)
+            }
+            Statement::Yield => {
+                done.kind = OpKind::Yield;
+                return Next::Statement;
+            }
+            Statement::Park | Statement::ParkTimeout => {
+                self.threads[thread].token = false;
+                let access = if done.timed_out { Access::Read } else { Access::Write };
+                (OpKind::Park, Object::Token(body), access)
+            }
+            Statement::Unpark(other) => {
+                let other_thread = self.thread_of(other).expect("only threads that exist are unparked");
+                self.threads[other_thread].token = true;
+                (OpKind::Unpark, Object::Token(other), Access::Write)
+            }
+            Statement::Choose(n) => {
+                done.kind = OpKind::Choose;
+                self.threads[thread].registers.push(if n > 1 { i64::from(value) } else { 0 });
+                return Next::Statement;
+            }
+            Statement::Read(c) => (OpKind::Read, Object::Cell(c), Access::Read),
+            Statement::Write(c) => (OpKind::Write, Object::Cell(c), Access::Write),
+            Statement::SpinUntil(a, wanted) => {
+                done.kind = OpKind::Load;
+                done.touches.push((Object::Atomic(a), Access::Read));
+                if self.atomics[a] != wanted {
+                    return Next::SpinYield;
+                }
+                self.threads[thread].registers.push(wanted);
+                return Next::Statement;
+            }
+            Statement::Spawn(_) | Statement::AssertNot(_) => unreachable!("no operation"),
+        };
+        done.kind = kind;
+        done.touches.push((object, access));
+        self.threads[thread].registers.extend(remember);
+        Next::Statement
+    }
+
+    /// Brings a thread to its next operation.
+    fn advance(&mut self, thread: usize) {
+        self.threads[thread].next = Next::Statement;
+        while self.failure.is_none() {
+            let state = &self.threads[thread];
+            let Some(&statement) = self.program.bodies[state.body].get(state.at) else {
+                self.threads[thread].next = Next::End;
+                return;
+            };
+            let makes_sense = match statement {
+                Statement::Unlock(m) | Statement::Wait(m) | Statement::WaitTimeout(m) => {
+                    state.held.contains(&m)
+                }
+                Statement::Join(child) => state.children.iter().any(|(body, _)| *body == child),
+                Statement::Unpark(other) => {
+                    state.children.iter().any(|(body, _)| *body == other)
+                        || state.creator.is_some_and(|creator| self.threads[creator].body == other)
+                }
+                Statement::Spawn(child) => child > state.body && self.thread_of(child).is_none(),
+                _ => true,
+            };
+            match statement {
+                _ if !makes_sense => {}
+                Statement::Spawn(body) => {
+                    let child = self.create(body, Some(thread));
+                    self.threads[thread].children.push((body, child));
+                    self.synchronisation.spawned(thread, child);
+                    self.accesses.push(Local::Spawned(thread, child));
+                    self.advance(child);
+                }
+                Statement::AssertNot(value) => {
+                    if state.registers.last() == Some(&value) {
+                        self.failure = Some(End::Assertion(state.body, state.at));
+                        return;
+                    }
+                }
+                Statement::Read(cell) | Statement::Write(cell) if !self.race_mode => {
+                    let writes = matches!(statement, Statement::Write(_));
+                    self.accesses.push(if writes {
+                        Local::Write(thread, cell)
+                    } else {
+                        Local::Read(thread, cell)
+                    });
+                    self.raced |= self.synchronisation.access(thread, cell, writes);
+                }
+                _ => return,
+            }
+            self.threads[thread].at += 1;
+        }
+    }
+}
