@@ -231,16 +231,13 @@ fn end(handle: Handle, id: ThreadId) {
     runtime.alive -= 1;
 }
 
-/// Drops a thread's local variables, those that were used first first, and those that destructors bring to
-/// life after them.
+/// Drops a thread's local variables, those that were used last first, as std does on most systems, and those
+/// that destructors bring to life too.
 fn drop_locals(handle: Handle, id: ThreadId, outcome: BodyEnd) -> BodyEnd {
     let mut outcome = outcome;
     loop {
         let locals = &mut handle.get().threads[id.index()].locals;
-        if locals.values.is_empty() {
-            return outcome;
-        }
-        let (key, value) = locals.values.remove(0);
+        let Some((key, value)) = locals.values.pop() else { return outcome };
         locals.destroyed.push(key);
         if let Err(payload) = catch_unwind(AssertUnwindSafe(move || drop(value))) {
             let torn_down = panic::is_teardown(payload.as_ref());

@@ -19,6 +19,8 @@ pub struct LocalKey<T: 'static> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccessError;
 
+const DESTROYED: &str = "cannot access a Thread Local Storage value during or after destruction";
+
 impl fmt::Display for AccessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("already destroyed")
@@ -78,7 +80,7 @@ impl<T: 'static> LocalKey<T> {
     }
 
     /// The variable of the current thread of a check, made when it is first used.
-    fn in_check(&'static self, handle: rt::Handle) -> Option<*const T> {
+    fn in_check(&'static self, handle: rt::Handle, init: impl FnOnce() -> T) -> Option<*const T> {
         let id = self.id();
         let find = |handle: rt::Handle| {
             let runtime = handle.get();
@@ -95,7 +97,7 @@ impl<T: 'static> LocalKey<T> {
         if runtime.threads[runtime.current.index()].locals.destroyed.contains(&id) {
             return None;
         }
-        let value: Box<dyn Any> = Box::new((self.init)());
+        let value: Box<dyn Any> = Box::new(init());
         let runtime = handle.get();
         runtime.threads[runtime.current.index()].locals.values.push((id, value));
         find(handle)
@@ -110,7 +112,7 @@ impl<T: 'static> LocalKey<T> {
     where
         F: FnOnce(&T) -> R,
     {
-        self.try_with(f).expect("cannot access a Thread Local Storage value during or after destruction")
+        self.try_with(f).expect(DESTROYED)
     }
 
     /// Gives access to the variable.
@@ -124,7 +126,7 @@ impl<T: 'static> LocalKey<T> {
         match rt::current() {
             None => self.outside.try_with(f).map_err(|_| AccessError),
             Some(handle) => {
-                let value = self.in_check(handle).ok_or(AccessError)?;
+                let value = self.in_check(handle, self.init).ok_or(AccessError)?;
                 // SAFETY: the variable is boxed, and lives until its thread drops it at its end, which is
                 // not while this call, of the same thread, runs.
                 Ok(f(unsafe { &*value }))
@@ -133,10 +135,33 @@ impl<T: 'static> LocalKey<T> {
     }
 }
 
+impl<T: 'static> LocalKey<T> {
+    /// Makes the variable from a value, without its initial value, or has `change` deal with the value if it
+    /// is there already.
+    #[track_caller]
+    fn set_with<V>(&'static self, value: V, make: fn(V) -> T, change: fn(&T, V)) {
+        let Some(handle) = rt::current() else { unreachable!("only in a check") };
+        let mut value = Some(value);
+        let variable = self.in_check(handle, || make(value.take().expect("it is called once")));
+        let variable = variable.expect(DESTROYED);
+        if let Some(value) = value {
+            // SAFETY: as in `try_with`.
+            change(unsafe { &*variable }, value);
+        }
+    }
+}
+
 impl<T: 'static> LocalKey<Cell<T>> {
-    /// Sets the value.
+    /// Sets the value. If the variable has not been used before, its initial value is not made.
+    ///
+    /// # Panics
+    /// When the variable has been destroyed.
+    #[track_caller]
     pub fn set(&'static self, value: T) {
-        self.with(|cell| cell.set(value));
+        match rt::current() {
+            None => self.outside.set(value),
+            Some(_) => self.set_with(value, Cell::new, Cell::set),
+        }
     }
 
     /// A copy of the value.
@@ -178,9 +203,16 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(|cell| f(&mut cell.borrow_mut()))
     }
 
-    /// Sets the value.
+    /// Sets the value. If the variable has not been used before, its initial value is not made.
+    ///
+    /// # Panics
+    /// When the value is borrowed, or the variable has been destroyed.
+    #[track_caller]
     pub fn set(&'static self, value: T) {
-        self.with(|cell| *cell.borrow_mut() = value);
+        match rt::current() {
+            None => self.outside.set(value),
+            Some(_) => self.set_with(value, RefCell::new, |cell, value| *cell.borrow_mut() = value),
+        }
     }
 
     /// Takes the value and leaves the default.
