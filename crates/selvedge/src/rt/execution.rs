@@ -222,6 +222,11 @@ impl<F: Fn() + Send + Sync> Execution for ClosureExecution<'_, F> {
         }
         handle.get().phase = Phase::Quiet;
         handle.get().inside = true;
+        for index in 0..handle.get().threads.len() {
+            // Those of threads that did not end by themselves are still there.
+            handle.get().current = ThreadId(index as u32);
+            thread::drop_locals(handle, ThreadId(index as u32), BodyEnd::TornDown);
+        }
         while let Some(action) = handle.get().at_end.pop() {
             action();
         }

@@ -233,7 +233,7 @@ fn end(handle: Handle, id: ThreadId) {
 
 /// Drops a thread's local variables, those that were used last first, as std does on most systems, and those
 /// that destructors bring to life too.
-fn drop_locals(handle: Handle, id: ThreadId, outcome: BodyEnd) -> BodyEnd {
+pub(super) fn drop_locals(handle: Handle, id: ThreadId, outcome: BodyEnd) -> BodyEnd {
     let mut outcome = outcome;
     loop {
         let locals = &mut handle.get().threads[id.index()].locals;
