@@ -62,6 +62,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// Polls a future until it is ready, or until it has been woken and is found cancelled.
+/// A poll that asks where it is called from is told where this is.
+#[track_caller]
 fn drive<F: Future>(future: F, signal: &Arc<Signal>, cancelled: impl Fn() -> bool) -> Option<F::Output> {
     signal.owned_by_this_thread();
     let waker = Waker::from(signal.clone());

@@ -7,7 +7,7 @@ use selvedge::{Checker, Strategy};
 
 /// Everything that a closure can return, over all executions.
 #[allow(dead_code)] // Not every test needs it.
-pub fn outcomes<T: Ord + Send + 'static>(f: impl Fn() -> T + Send + Sync + 'static) -> BTreeSet<T> {
+pub(crate) fn outcomes<T: Ord + Send + 'static>(f: impl Fn() -> T + Send + Sync + 'static) -> BTreeSet<T> {
     let found = Arc::new(Mutex::new(BTreeSet::new()));
     let keep = found.clone();
     let outcome = Checker::new().strategy(Strategy::Dfs).explore(move || {
@@ -20,7 +20,7 @@ pub fn outcomes<T: Ord + Send + 'static>(f: impl Fn() -> T + Send + Sync + 'stat
 
 /// What the violation says that a closure has.
 #[allow(dead_code)] // Not every test needs it.
-pub fn violation(f: impl Fn() + Send + Sync + 'static) -> String {
+pub(crate) fn violation(f: impl Fn() + Send + Sync + 'static) -> String {
     let outcome = Checker::new().explore(f);
     let violation = outcome.violation().unwrap_or_else(|| panic!("{:?}", outcome.verdict));
     violation.message.clone()
