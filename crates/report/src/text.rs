@@ -156,6 +156,9 @@ fn violated(text: &mut String, style: &Style, violation: &Violation, replay: Opt
     let _ = writeln!(text, "{} {how}\n", style.bold("Replay:"));
     let below = match &violation.below {
         Some(guarantee) => format!("Below it: {guarantee}."),
+        None if violation.preemptions == 0 && violation.contexts.is_none() => {
+            "Below it: nothing; it needs no preemption at all.".to_string()
+        }
         None => {
             "Below it: no smaller bound was finished, so there may be a simpler counterexample.".to_string()
         }

@@ -274,7 +274,7 @@ impl Checker {
         if quiet {
             panic!("{subject} is violated, or was not checked to the end");
         }
-        let command = token.map(|token| format!("SELVEDGE_REPLAY={token} cargo test {subject}"));
+        let command = token.map(|token| format!("SELVEDGE_REPLAY={token} {}", this_program()));
         let report = Report { subject, engine: "stateless".into(), outcome };
         let style = Style { color: false, width: 120 };
         panic!("\n{}", to_text(&report, &style, command.as_deref()));
@@ -437,4 +437,22 @@ fn peak_memory() -> Option<u64> {
 #[cfg(not(target_os = "linux"))]
 fn peak_memory() -> Option<u64> {
     None
+}
+
+/// The command that runs the caller again: a test, which has its thread to itself, or an example or a binary
+/// with its arguments.
+fn this_program() -> String {
+    if let Some(test) = std::thread::current().name().filter(|name| *name != "main") {
+        return format!("cargo test {test}");
+    }
+    let program = std::env::current_exe().unwrap_or_default();
+    let is_example = program.parent().is_some_and(|folder| folder.ends_with("examples"));
+    let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut words = vec!["cargo run".into(), if is_example { "--example" } else { "--bin" }.into(), name];
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if !arguments.is_empty() {
+        words.push("--".into());
+        words.extend(arguments);
+    }
+    words.join(" ")
 }

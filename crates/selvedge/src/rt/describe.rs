@@ -159,7 +159,17 @@ pub(crate) fn step(runtime: &Runtime) -> Description {
             .collect();
         text.push_str(&format!(", then spawn {}", names.join(", ")));
     }
-    Description { text, value: runtime.value.words(), location: runtime.site.map(location) }
+    let mut value = runtime.value.words();
+    if let Some(thread) = runtime.panics {
+        let panics = match thread == runtime.current {
+            true => "then panics".to_string(),
+            false => format!("then {} panics", runtime.threads[thread.index()].label(thread.index())),
+        };
+        // It comes last: after the value, where there is one.
+        let end = value.as_mut().unwrap_or(&mut text);
+        end.push_str(&format!(", {panics}"));
+    }
+    Description { text, value, location: runtime.site.map(location) }
 }
 
 /// Why a thread cannot go on; empty if it has ended.

@@ -67,6 +67,7 @@ impl Runtime {
             site: None,
             value: Value::None,
             spawned: 0,
+            panics: None,
             events: Vec::new(),
             arity: 0,
             chosen: 0,
@@ -148,6 +149,7 @@ impl<F: Fn() + Send + Sync> Execution for ClosureExecution<'_, F> {
             Decision::Thread(thread) => {
                 runtime.value = Value::None;
                 runtime.spawned = 0;
+                runtime.panics = None;
                 thread
             }
             Decision::Value(value) => {

@@ -84,6 +84,8 @@ pub(crate) struct Runtime {
     pub(crate) value: Value,
     /// How many threads the running step has created.
     pub(crate) spawned: u32,
+    /// Which thread began to panic in the running step.
+    pub(crate) panics: Option<ThreadId>,
     pub(crate) events: Vec<LocalEvent>,
     /// The running step needs one of so many values; 0 when it does not.
     pub(crate) arity: u32,

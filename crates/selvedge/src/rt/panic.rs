@@ -65,6 +65,7 @@ pub(crate) fn message(payload: &(dyn Any + Send)) -> String {
 fn note(handle: Handle, info: &PanicHookInfo<'_>) {
     let text = message(info.payload());
     let runtime = handle.get();
+    runtime.panics = Some(runtime.current);
     let again = runtime.is_unwinding() && runtime.threads[runtime.current.index()].panic.is_some();
     let thread = &mut runtime.threads[runtime.current.index()];
     thread.panicked = true;
