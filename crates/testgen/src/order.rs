@@ -32,13 +32,21 @@ pub struct Graph(Vec<u32>);
 #[derive(Debug, Default)]
 pub struct History {
     numbers: HashMap<Action, u32>,
-    steps: Vec<(Name, Vec<(Object, Access)>, u32)>,
+    steps: Vec<Taken>,
+}
+
+/// A step of the execution at hand.
+#[derive(Debug)]
+struct Taken {
+    name: Name,
+    touches: Vec<(Object, Access)>,
+    number: u32,
 }
 
 impl History {
     /// Adds the next step, taken by the thread with this body.
     pub fn push(&mut self, body: usize, done: &Performed) {
-        let count = self.steps.iter().filter(|((other, _), ..)| *other == body).count();
+        let count = self.steps.iter().filter(|step| step.name.0 == body).count();
         let conflicts = |touches: &[(Object, Access)]| {
             touches.iter().any(|(object, access)| {
                 done.touches.iter().any(|(other, how)| {
@@ -49,8 +57,8 @@ impl History {
         let mut after: Vec<Name> = self
             .steps
             .iter()
-            .filter(|((other, _), touches, _)| *other != body && conflicts(touches))
-            .map(|(name, ..)| *name)
+            .filter(|step| step.name.0 != body && conflicts(&step.touches))
+            .map(|step| step.name)
             .collect();
         after.sort_unstable();
         let action = Action {
@@ -63,7 +71,7 @@ impl History {
         };
         let next = self.numbers.len() as u32;
         let number = *self.numbers.entry(action).or_insert(next);
-        self.steps.push(((body, count), done.touches.clone(), number));
+        self.steps.push(Taken { name: (body, count), touches: done.touches.clone(), number });
     }
 
     /// Takes the last step back.
@@ -73,7 +81,7 @@ impl History {
 
     /// The graph of the steps.
     pub fn graph(&self) -> Graph {
-        let mut numbers: Vec<u32> = self.steps.iter().map(|(.., number)| *number).collect();
+        let mut numbers: Vec<u32> = self.steps.iter().map(|step| step.number).collect();
         numbers.sort_unstable();
         Graph(numbers)
     }

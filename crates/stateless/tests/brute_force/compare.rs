@@ -10,14 +10,14 @@ use selvedge_testgen::{Enumeration, Interpreter, Limits, Program, Run, enumerate
 use crate::spy::{Search, Seen, search};
 
 /// A program, how it is run, and what brute force says of it.
-pub struct Case {
-    pub interpreter: Interpreter,
+pub(crate) struct Case {
+    pub(crate) interpreter: Interpreter,
     limits: Limits,
-    pub all: Enumeration,
+    pub(crate) all: Enumeration,
 }
 
 /// What a check found to be wrong.
-pub type Verified = Result<(), String>;
+pub(crate) type Verified = Result<(), String>;
 
 macro_rules! ensure {
     ($condition:expr, $($message:tt)*) => {
@@ -30,7 +30,7 @@ macro_rules! ensure {
 impl Case {
     /// Enumerates all executions of a program or, when there are too many, those with few preemptions.
     /// `None` when there are too many even of those.
-    pub fn new(program: &Program, limits: Limits) -> Option<Case> {
+    pub(crate) fn new(program: &Program, limits: Limits) -> Option<Case> {
         let interpreter = Interpreter { race_mode: limits.race_mode, ..Interpreter::new(program.clone()) };
         [None, Some(2), Some(1), Some(0)].into_iter().find_map(|preemptions| {
             let limits = Limits { preemptions, ..limits };
@@ -39,7 +39,7 @@ impl Case {
         })
     }
 
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.limits.preemptions.is_none()
     }
 
@@ -58,18 +58,18 @@ impl Case {
         }
     }
 
-    pub fn search(&self, strategy: &mut dyn Strategy) -> Result<Search, String> {
+    pub(crate) fn search(&self, strategy: &mut dyn Strategy) -> Result<Search, String> {
         search(&self.interpreter, strategy, &self.settings())
     }
 
     /// ICB, strictly in the order of preemptions: the executions of each bound, each once; the rows; what is
     /// said of the whole.
-    pub fn icb(&self) -> Verified {
+    pub(crate) fn icb(&self) -> Verified {
         self.icb_like(&mut Iterative::new(Cost::Preemptions, self.limits.preemptions))
     }
 
     /// The same for any strategy that claims to do what ICB does.
-    pub fn icb_like(&self, strategy: &mut dyn Strategy) -> Verified {
+    pub(crate) fn icb_like(&self, strategy: &mut dyn Strategy) -> Verified {
         let found = self.search(strategy)?;
         same_runs(&self.all, &found.seen)?;
         for seen in found.seen.iter().filter(|seen| !seen.pruned) {
@@ -140,7 +140,7 @@ impl Case {
     }
 
     /// Depth-first search: everything, or everything within a limit.
-    pub fn dfs(&self) -> Verified {
+    pub(crate) fn dfs(&self) -> Verified {
         if self.is_whole() {
             let found = self.search(&mut Dfs::new(None))?;
             same_runs(&self.all, &found.seen)?;
@@ -173,7 +173,7 @@ impl Case {
 
     /// ICB with phases that may spend `csb` preemptions: at the end of phase i everything with at most
     /// (i + 1) · csb + i preemptions has been run.
-    pub fn phases(&self, csb: u32) -> Verified {
+    pub(crate) fn phases(&self, csb: u32) -> Verified {
         let mut strategy = Iterative::new(Cost::Preemptions, self.limits.preemptions).csb(csb);
         let found = self.search(&mut strategy)?;
         same_runs(&self.all, &found.seen)?;
@@ -206,7 +206,7 @@ impl Case {
     }
 
     /// Depth-bounded search: deep enough, it is depth-first search; less deep, it sees every beginning.
-    pub fn depth(&self) -> Verified {
+    pub(crate) fn depth(&self) -> Verified {
         if !self.is_whole() {
             return Ok(());
         }
@@ -242,7 +242,7 @@ impl Case {
 
     /// Delay bounding: the executions of each number of delays, each once; so it is monotone, and reaches
     /// everything in the end.
-    pub fn delays(&self) -> Verified {
+    pub(crate) fn delays(&self) -> Verified {
         if !self.is_whole() {
             return Ok(());
         }
@@ -275,7 +275,7 @@ impl Case {
     }
 
     /// Samplers run executions, whole ones, and say that they rule nothing out.
-    pub fn samples(&self, seed: u64) -> Verified {
+    pub(crate) fn samples(&self, seed: u64) -> Verified {
         if !self.is_whole() || self.limits.yields.is_some() {
             return Ok(());
         }
@@ -298,7 +298,7 @@ impl Case {
 
     /// The first violation has the fewest preemptions that any has; it replays from its token; and everything
     /// below it was run, no more.
-    pub fn violations(&self) -> Verified {
+    pub(crate) fn violations(&self) -> Verified {
         let worst = self.all.runs.iter().filter(|run| run.is_violation()).map(|run| run.preemptions).min();
         let settings = Settings { keep_going: false, shorten: 50, ..self.settings() };
         let mut icb = Iterative::new(Cost::Preemptions, self.limits.preemptions);
@@ -364,7 +364,7 @@ impl Case {
 
     /// Two executions have the same hash exactly when they have the same graph; every execution replays to the
     /// end that it has by brute force.
-    pub fn each_run(&self) -> Verified {
+    pub(crate) fn each_run(&self) -> Verified {
         let (mut graphs, mut hashes) = (HashMap::new(), HashMap::new());
         for run in &self.all.runs {
             let found = self.search(&mut Replay::new(Schedule(run.schedule.clone())))?;
@@ -381,7 +381,7 @@ impl Case {
     }
 
     /// Executions with one graph have one outcome: the labels of the actions say all that matters.
-    pub fn graph_determines_outcome(&self) -> Verified {
+    pub(crate) fn graph_determines_outcome(&self) -> Verified {
         let mut outcomes = HashMap::new();
         for run in &self.all.runs {
             let first = *outcomes.entry(&run.graph).or_insert(run);

@@ -2,20 +2,22 @@
 //! exactly the executions that a plain enumeration of all interleavings has, and say of them exactly what
 //! the enumeration says.
 //!
-//! `SELVEDGE_LONG=N` runs N times as many programs. A program that ever failed is kept in `failures.txt`.
+//! `SELVEDGE_LONG=N` runs N times as many programs. A program that ever failed is kept in `failures.txt`, in
+//! its smallest form, and is verified first.
 
 mod compare;
+mod mutants;
 mod spy;
 
 use compare::{Case, Verified};
 use selvedge_testgen::{Limits, Program, Theme, generate, smaller};
 
-/// Everything that must be true of a program.
+/// Everything that must be true of a program; `None` when it has too many executions.
 fn verify(program: &Program, limits: Limits, seed: u64) -> Option<Verified> {
     let case = Case::new(program, limits)?;
     let all = || -> Verified {
-        case.graph_determines_outcome()?;
         let named = |name: &str, result: Verified| result.map_err(|error| format!("{name}: {error}"));
+        named("brute force", case.graph_determines_outcome())?;
         named("icb", case.icb())?;
         named("dfs", case.dfs())?;
         named("csb 1", case.phases(1))?;
@@ -24,7 +26,7 @@ fn verify(program: &Program, limits: Limits, seed: u64) -> Option<Verified> {
         named("delays", case.delays())?;
         named("samples", case.samples(seed))?;
         named("violations", case.violations())?;
-        if seed % 8 == 0 {
+        if seed.is_multiple_of(8) {
             named("each run", case.each_run())?;
         }
         Ok(())
@@ -41,81 +43,104 @@ fn shrink(program: &Program, fails: impl Fn(&Program) -> bool) -> Program {
     smallest
 }
 
-/// Verifies the programs of a theme.
-fn verify_theme(theme: Theme, limits: Limits, programs: u64) {
+/// Verifies so many programs of a theme.
+fn verify_theme(theme: Theme, mode: &str, programs: u64) {
+    let limits = limits(mode);
     let times: u64 = std::env::var("SELVEDGE_LONG").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
-    let (mut verified, mut whole, mut runs) = (0, 0, 0);
+    let mut verified = 0;
     for seed in 0..programs * times {
         let program = generate(theme, seed);
-        let fails = |program: &Program| matches!(verify(program, limits, seed), Some(Err(_)));
         match verify(&program, limits, seed) {
             None => {}
-            Some(Ok(())) => {
-                verified += 1;
-                let _ = (&mut whole, &mut runs);
-            }
-            Some(Err(error)) => {
-                let smallest = shrink(&program, fails);
-                let why = match verify(&smallest, limits, seed) {
-                    Some(Err(error)) => error,
-                    _ => error,
-                };
-                panic!("{theme:?} {seed} with {limits:?}:\n  {smallest}\n  {why}");
+            Some(Ok(())) => verified += 1,
+            Some(Err(_)) => {
+                let failure = |program: &Program| verify(program, limits, seed).and_then(Result::err);
+                let smallest = shrink(&program, |program| failure(program).is_some());
+                let why = failure(&smallest).unwrap_or_default();
+                panic!("seed {seed} of {theme:?}; add to failures.txt:\n{mode}: {smallest}\n{why}");
             }
         }
     }
-    println!("{theme:?}: {verified} of {} programs", programs * times);
-    assert!(verified * 10 >= programs * times * 9, "most programs must be small enough to enumerate");
+    println!("{theme:?}, {mode}: {verified} of {} programs verified", programs * times);
+    assert!(verified * 10 >= programs * times * 8, "most programs must be small enough to enumerate");
 }
 
-const LIMITS: Limits =
-    Limits { preemptions: None, yields: None, max_steps: 10_000, executions: 400, race_mode: false };
+/// How programs are run: `plain`, `race-mode`, or `yields N` for the fair bound N.
+fn limits(mode: &str) -> Limits {
+    let plain =
+        Limits { preemptions: None, yields: None, max_steps: 10_000, executions: 200, race_mode: false };
+    match mode.split_once(' ') {
+        Some(("yields", bound)) => {
+            let yields = Some(bound.parse().expect("the fair bound is a number"));
+            Limits { yields, max_steps: 24, ..plain }
+        }
+        None if mode == "plain" => plain,
+        None if mode == "race-mode" => Limits { race_mode: true, ..plain },
+        _ => panic!("there is no mode {mode}"),
+    }
+}
+
+#[test]
+fn programs_that_failed_before() {
+    let lines = include_str!("failures.txt").lines();
+    let mut failures = Vec::new();
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (mode, program) = line.split_once(": ").expect("a mode and a program");
+        let program: Program = program.parse().expect("a program");
+        match verify(&program, limits(mode), 0).expect("a small program") {
+            Ok(()) => {}
+            Err(error) => failures.push(format!("{line}\n  {error}")),
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
 
 #[test]
 fn atomics() {
-    verify_theme(Theme::Atomics, LIMITS, 300);
+    verify_theme(Theme::Atomics, "plain", 400);
 }
 
 #[test]
 fn locks() {
-    verify_theme(Theme::Locks, LIMITS, 300);
+    verify_theme(Theme::Locks, "plain", 400);
 }
 
 #[test]
 fn condvars() {
-    verify_theme(Theme::Condvars, LIMITS, 300);
+    verify_theme(Theme::Condvars, "plain", 400);
 }
 
 #[test]
 fn threads() {
-    verify_theme(Theme::Threads, LIMITS, 300);
+    verify_theme(Theme::Threads, "plain", 400);
 }
 
 #[test]
 fn cells() {
-    verify_theme(Theme::Cells, LIMITS, 300);
+    verify_theme(Theme::Cells, "plain", 400);
 }
 
 #[test]
 fn cells_in_race_mode() {
-    verify_theme(Theme::Cells, Limits { race_mode: true, ..LIMITS }, 200);
+    verify_theme(Theme::Cells, "race-mode", 300);
 }
 
 #[test]
 fn mixed() {
-    verify_theme(Theme::Mixed, LIMITS, 300);
+    verify_theme(Theme::Mixed, "plain", 500);
 }
 
 #[test]
 fn spins_within_the_fair_bound() {
-    for yields in 0..=2 {
-        verify_theme(Theme::Spins, Limits { yields: Some(yields), max_steps: 40, ..LIMITS }, 150);
+    for mode in ["yields 0", "yields 1", "yields 2"] {
+        verify_theme(Theme::Spins, mode, 150);
     }
 }
 
 #[test]
 fn everything_within_the_fair_bound() {
     for theme in [Theme::Condvars, Theme::Threads, Theme::Mixed] {
-        verify_theme(theme, Limits { yields: Some(1), ..LIMITS }, 100);
+        verify_theme(theme, "yields 0", 100);
+        verify_theme(theme, "yields 1", 100);
     }
 }

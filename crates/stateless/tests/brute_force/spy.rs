@@ -6,12 +6,12 @@ use selvedge_testgen::Interpreter;
 
 /// An execution that was run.
 #[derive(Clone, Debug)]
-pub struct Seen {
-    pub schedule: Vec<Decision>,
-    pub preemptions: u32,
-    pub pruned: bool,
+pub(crate) struct Seen {
+    pub(crate) schedule: Vec<Decision>,
+    pub(crate) preemptions: u32,
+    pub(crate) pruned: bool,
     /// The bound that the strategy said it was exploring.
-    pub bound: Option<u32>,
+    pub(crate) bound: Option<u32>,
 }
 
 struct Spy<'s> {
@@ -56,17 +56,17 @@ impl Strategy for Spy<'_> {
 }
 
 /// What came of a search.
-pub struct Search {
-    pub seen: Vec<Seen>,
-    pub outcome: Outcome,
+pub(crate) struct Search {
+    pub(crate) seen: Vec<Seen>,
+    pub(crate) outcome: Outcome,
     /// The fewest preemptions of each terminal partial order, sorted.
-    pub orders: Vec<u32>,
+    pub(crate) orders: Vec<u32>,
     /// The hashes of the terminal partial orders.
-    pub hashes: Vec<u128>,
+    pub(crate) hashes: Vec<u128>,
 }
 
 /// Explores a program, and notes the executions.
-pub fn search(
+pub(crate) fn search(
     program: &Interpreter,
     strategy: &mut dyn Strategy,
     settings: &Settings<'_>,
