@@ -16,6 +16,7 @@ pub struct ThreadId(pub u32);
 
 impl ThreadId {
     /// The identifier as an index.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -44,6 +45,7 @@ impl ObjectId {
     ///
     /// # Panics
     /// When `index` is `u32::MAX`.
+    #[inline]
     pub fn new(index: u32) -> Self {
         ObjectId(NonZeroU32::new(index.wrapping_add(1)).expect("fewer than 2^32 - 1 objects"))
     }
@@ -113,12 +115,18 @@ impl ThreadSet {
     /// Whether no thread is in the set.
     #[inline]
     pub fn is_empty(&self) -> bool {
+        if let [word] = *self.words {
+            return word == 0;
+        }
         self.words.iter().all(|&word| word == 0)
     }
 
     /// How many threads are in the set.
     #[inline]
     pub fn len(&self) -> usize {
+        if let [word] = *self.words {
+            return word.count_ones() as usize;
+        }
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
@@ -131,12 +139,40 @@ impl ThreadSet {
     /// The thread with the lowest number.
     #[inline]
     pub fn first(&self) -> Option<ThreadId> {
-        self.iter().next()
+        let index = self.words.iter().position(|&word| word != 0)?;
+        Some(ThreadId((index * 64) as u32 + self.words[index].trailing_zeros()))
+    }
+
+    /// The only thread of the set; `None` when there is none or more than one.
+    #[inline]
+    pub fn only(&self) -> Option<ThreadId> {
+        match *self.words {
+            [word] if word.is_power_of_two() => Some(ThreadId(word.trailing_zeros())),
+            [_] => None,
+            _ => self.first().filter(|_| self.len() == 1),
+        }
     }
 
     /// The `n`-th thread of the set, from 0, in the order of their numbers.
     #[inline]
-    pub fn nth(&self, mut n: usize) -> Option<ThreadId> {
+    pub fn nth(&self, n: usize) -> Option<ThreadId> {
+        match *self.words {
+            [mut word] => {
+                // Which one it is cannot be foreseen: the first few without a branch.
+                for skipped in 0..3 {
+                    let rest = word & word.wrapping_sub(1);
+                    word = if skipped < n { rest } else { word };
+                }
+                for _ in 3..n {
+                    word &= word.wrapping_sub(1);
+                }
+                (word != 0).then(|| ThreadId(word.trailing_zeros()))
+            }
+            _ => self.nth_of_many(n),
+        }
+    }
+
+    fn nth_of_many(&self, mut n: usize) -> Option<ThreadId> {
         for (index, &word) in self.words.iter().enumerate() {
             let count = word.count_ones() as usize;
             if n < count {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use selvedge_core::{Outcome, Schedule, Verdict};
 use selvedge_report::{Report, Style, to_json, to_text};
 use selvedge_stateless::strategy::{Cost, Depth, Dfs, Iterative, Pct, Random};
-use selvedge_stateless::{Coverage, Error, Settings, explore, replay};
+use selvedge_stateless::{Coverage, Error, Explorer, Settings};
 
 use crate::Strategy;
 use crate::environment::Environment;
@@ -258,7 +258,7 @@ impl Checker {
         let checker = self.with(&environment);
         let allow = checker.allow_inconclusive || checker.strategy.samples();
         let subject = checker.subject();
-        let outcome = match checker.run(f, &environment) {
+        let outcome = match checker.run(&f, &environment) {
             Ok(outcome) => outcome,
             Err(error) => panic!("{subject} cannot be checked: {error}"),
         };
@@ -304,7 +304,7 @@ impl Checker {
     {
         let environment =
             Environment::read().map_err(|message| Error::Launch(selvedge_stateless::LaunchError(message)))?;
-        self.with(&environment).run(f, &environment)
+        self.with(&environment).run(&f, &environment)
     }
 
     /// These settings with those of the environment, which win.
@@ -373,10 +373,7 @@ impl Checker {
     }
 
     /// Explores on an OS thread of its own: whatever a failing execution does to its thread ends with it.
-    fn run<F>(self, f: F, environment: &Environment) -> Result<Outcome, Error>
-    where
-        F: Fn() + Send + Sync + 'static,
-    {
+    fn run(self, f: &(dyn Fn() + Send + Sync), environment: &Environment) -> Result<Outcome, Error> {
         let subject = self.subject();
         let options = Options {
             race_mode: self.race_mode,
@@ -388,11 +385,15 @@ impl Checker {
         }
         let program = ClosureProgram { body: f, options, stack_size: self.stack_size };
         let settings = self.settings();
-        let search = || match &self.replay {
-            Some(schedule) => replay(&program, schedule, &settings),
-            None => {
-                let mut line = ProgressLine::new(&subject, environment.progress);
-                explore(&program, self.algorithm().as_mut(), &settings, &mut |progress| line.draw(progress))
+        let search = || {
+            let mut explorer = Explorer::with_execution(program.start()?, settings);
+            let mut line = ProgressLine::new(&subject, environment.progress);
+            let progress = &mut |progress: &_| line.draw(progress);
+            match (&self.replay, self.strategy) {
+                (Some(schedule), _) => explorer.replay(schedule),
+                // The one strategy whose choices are a good part of the cost: the loop is compiled for it.
+                (None, Strategy::Random) => explorer.search(&mut Random::new(self.seed), progress),
+                (None, _) => explorer.search(self.algorithm().as_mut(), progress),
             }
         };
         let outcome = std::thread::scope(|scope| {

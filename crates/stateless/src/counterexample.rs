@@ -8,7 +8,10 @@ use crate::race::Race;
 use crate::strategy::{Choice, Context, GuideProgress, Guided, Prefix};
 
 /// Replays the failure that the last execution ended in, makes it simpler, and writes it down.
-pub(crate) fn explain(explorer: &mut Explorer<'_>, stop: Stop) -> Result<Violation, Error> {
+pub(crate) fn explain<E: Execution + ?Sized>(
+    explorer: &mut Explorer<'_, E>,
+    stop: Stop,
+) -> Result<Violation, Error> {
     let StopKind::Violation(kind) = stop.kind else { return Err(Error::Unsupported(stop)) };
     let found = explorer.record.decisions().to_vec();
     confirm(explorer, &found, &stop)?;
@@ -27,7 +30,10 @@ pub(crate) fn explain(explorer: &mut Explorer<'_>, stop: Stop) -> Result<Violati
 
 /// Runs a schedule once, and says what came of it. Nothing is run twice, so that it can be watched in a
 /// debugger.
-pub(crate) fn replay(explorer: &mut Explorer<'_>, schedule: &Schedule) -> Result<Option<Violation>, Error> {
+pub(crate) fn replay<E: Execution + ?Sized>(
+    explorer: &mut Explorer<'_, E>,
+    schedule: &Schedule,
+) -> Result<Option<Violation>, Error> {
     let prefix = Prefix { decisions: schedule.0.clone(), expect: None };
     let mut steps = Vec::new();
     explorer.comparing = true;
@@ -47,14 +53,18 @@ pub(crate) fn replay(explorer: &mut Explorer<'_>, schedule: &Schedule) -> Result
     Ok(Some(violation))
 }
 
-fn thread_names(explorer: &Explorer<'_>) -> Vec<String> {
+fn thread_names<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> Vec<String> {
     (0..explorer.execution.thread_count())
         .map(|thread| explorer.execution.thread_name(ThreadId(thread as u32)))
         .collect()
 }
 
 /// Every counterexample is replayed, and fails the same way, before it is reported.
-fn confirm(explorer: &mut Explorer<'_>, decisions: &[Decision], stop: &Stop) -> Result<(), Error> {
+fn confirm<E: Execution + ?Sized>(
+    explorer: &mut Explorer<'_, E>,
+    decisions: &[Decision],
+    stop: &Stop,
+) -> Result<(), Error> {
     let prefix = Prefix { decisions: decisions.to_vec(), expect: None };
     match explorer.run(&prefix, &mut |point| Choice::Take(point.without_preemption()), None)? {
         End::Stopped(again) if same_failure(stop, &again) => Ok(()),
@@ -67,7 +77,7 @@ fn confirm(explorer: &mut Explorer<'_>, decisions: &[Decision], stop: &Stop) -> 
     }
 }
 
-fn vanished(explorer: &Explorer<'_>, decisions: &[Decision]) -> Error {
+fn vanished<E: Execution + ?Sized>(explorer: &Explorer<'_, E>, decisions: &[Decision]) -> Error {
     Error::Nondeterministic {
         step: decisions.len().min(explorer.record.len()).saturating_sub(1),
         difference: "it failed, and then it did not".into(),
@@ -76,13 +86,17 @@ fn vanished(explorer: &Explorer<'_>, decisions: &[Decision]) -> Error {
 }
 
 /// How simple a counterexample is: fewest preemptions, then fewest switches, then fewest steps.
-fn simplicity(explorer: &Explorer<'_>) -> (u32, u32, usize) {
+fn simplicity<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> (u32, u32, usize) {
     (explorer.context.preemptions(), explorer.context.switches(), explorer.record.len())
 }
 
 /// Looks for a simpler execution that fails the same way, by leaving contexts out, joining two contexts of
 /// one thread, and ending contexts early, for as long as that helps and the budget lasts.
-fn shorten(explorer: &mut Explorer<'_>, found: Vec<Decision>, stop: &Stop) -> Result<Vec<Decision>, Error> {
+fn shorten<E: Execution + ?Sized>(
+    explorer: &mut Explorer<'_, E>,
+    found: Vec<Decision>,
+    stop: &Stop,
+) -> Result<Vec<Decision>, Error> {
     let mut best = (simplicity(explorer), found);
     let mut budget = explorer.settings.shorten;
     let loops = matches!(stop.kind, StopKind::Violation(ViolationKind::Livelock | ViolationKind::StepLimit));
@@ -146,7 +160,7 @@ fn simpler(contexts: &[Context]) -> impl Iterator<Item = Vec<Context>> + '_ {
 }
 
 /// The message for a run in which no thread can go on.
-pub(crate) fn deadlock(execution: &dyn Execution) -> Stop {
+pub(crate) fn deadlock<E: Execution + ?Sized>(execution: &E) -> Stop {
     let mut message = String::from("deadlock: no thread can go on");
     let mut location = None;
     for thread in 0..execution.thread_count() {
@@ -165,7 +179,7 @@ pub(crate) fn deadlock(execution: &dyn Execution) -> Stop {
 }
 
 /// The message for two accesses that race.
-pub(crate) fn data_race(explorer: &Explorer<'_>, race: &Race) -> Stop {
+pub(crate) fn data_race<E: Execution + ?Sized>(explorer: &Explorer<'_, E>, race: &Race) -> Stop {
     let execution = &explorer.execution;
     let access = |epoch: &crate::race::Epoch, writes: bool| {
         let what = if writes { "writes" } else { "reads" };
@@ -186,10 +200,11 @@ pub(crate) fn data_race(explorer: &Explorer<'_>, race: &Race) -> Stop {
 const TAIL: usize = 200;
 
 /// The message for an execution that does not seem to end.
-pub(crate) fn step_limit(explorer: &Explorer<'_>) -> Stop {
+pub(crate) fn step_limit<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> Stop {
     let record = &explorer.record;
     let from = record.len().saturating_sub(TAIL);
-    let tail = &record.points()[from..];
+    // Where choices are not recorded, this is said again by a run that records them.
+    let tail = record.points().get(from..).unwrap_or_default();
     let mut threads: Vec<ThreadId> = record.decisions()[from..]
         .iter()
         .filter_map(|decision| match decision {
@@ -239,8 +254,8 @@ pub(crate) fn step_limit(explorer: &Explorer<'_>) -> Stop {
 
 /// Called when a replayed prefix did not behave as it did before: runs it again to find the first step that
 /// differs. `possible` says whether the decision at that step can be made at all.
-pub(crate) fn first_difference(
-    explorer: &mut Explorer<'_>,
+pub(crate) fn first_difference<E: Execution + ?Sized>(
+    explorer: &mut Explorer<'_, E>,
     prefix: &Prefix,
     step: usize,
     possible: bool,

@@ -34,7 +34,8 @@ pub struct Progress {
 }
 
 /// Explores a program with a strategy until it is violated, exhausted, or out of budget. `progress` is
-/// called a few times a second.
+/// called a few times a second. To have the loop compiled for one kind of execution and strategy, make an
+/// [`Explorer`] of that execution.
 pub fn explore(
     program: &dyn Program,
     strategy: &mut dyn Strategy,
@@ -46,18 +47,7 @@ pub fn explore(
 
 /// Runs one schedule, once, and says what came of it.
 pub fn replay(program: &dyn Program, schedule: &Schedule, settings: &Settings<'_>) -> Result<Outcome, Error> {
-    let began = Instant::now();
-    let mut explorer = Explorer::new(program, *settings)?;
-    explorer.has_cells = true;
-    let verdict = match counterexample::replay(&mut explorer, schedule)? {
-        Some(violation) => Verdict::Violated(Box::new(violation)),
-        None => Verdict::Inconclusive(Gap {
-            reason: "the schedule was replayed, and nothing went wrong".into(),
-            covered: None,
-        }),
-    };
-    let budget = Budget { began, reported: began, executions: 1 };
-    Ok(Outcome { verdict, rows: Vec::new(), statistics: explorer.statistics(&budget) })
+    Explorer::new(program, *settings)?.replay(schedule)
 }
 
 /// How one execution ended.
@@ -74,9 +64,29 @@ pub(crate) enum End {
 /// Who decides how an execution goes on after its prefix.
 pub(crate) type Chooser<'a> = &'a mut dyn FnMut(&Point<'_>) -> Choice;
 
+/// A [`Chooser`], or a strategy that the loop is compiled for.
+trait Choose {
+    fn choose(&mut self, point: &Point<'_>) -> Choice;
+}
+
+impl Choose for dyn FnMut(&Point<'_>) -> Choice + '_ {
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        self(point)
+    }
+}
+
+struct ByStrategy<'a, S: ?Sized>(&'a S);
+
+impl<S: Strategy + ?Sized> Choose for ByStrategy<'_, S> {
+    #[inline(always)]
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        self.0.choose(point)
+    }
+}
+
 /// Runs executions of one program, and keeps what is reused from one to the next.
-pub struct Explorer<'p> {
-    pub(crate) execution: Box<dyn Execution + 'p>,
+pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
+    pub(crate) execution: Box<E>,
     pub(crate) settings: Settings<'p>,
     pub(crate) record: Record,
     pub(crate) context: ContextBound,
@@ -98,7 +108,7 @@ pub struct Explorer<'p> {
     pub(crate) comparing: bool,
 }
 
-impl std::fmt::Debug for Explorer<'_> {
+impl<E: ?Sized> std::fmt::Debug for Explorer<'_, E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Explorer").field("record", &self.record).finish_non_exhaustive()
     }
@@ -107,8 +117,15 @@ impl std::fmt::Debug for Explorer<'_> {
 impl<'p> Explorer<'p> {
     /// Prepares to run a program.
     pub fn new(program: &'p dyn Program, settings: Settings<'p>) -> Result<Self, Error> {
-        Ok(Explorer {
-            execution: program.launch()?,
+        Ok(Explorer::with_execution(program.launch()?, settings))
+    }
+}
+
+impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
+    /// Prepares to run a program of which an execution object was made already.
+    pub fn with_execution(execution: Box<E>, settings: Settings<'p>) -> Self {
+        Explorer {
+            execution,
             settings,
             record: Record::default(),
             context: ContextBound::default(),
@@ -125,13 +142,28 @@ impl<'p> Explorer<'p> {
             steps: 0,
             longest: 0,
             comparing: false,
-        })
+        }
+    }
+
+    /// Runs one schedule, once, and says what came of it.
+    pub fn replay(&mut self, schedule: &Schedule) -> Result<Outcome, Error> {
+        let began = Instant::now();
+        self.has_cells = true;
+        let verdict = match counterexample::replay(self, schedule)? {
+            Some(violation) => Verdict::Violated(Box::new(violation)),
+            None => Verdict::Inconclusive(Gap {
+                reason: "the schedule was replayed, and nothing went wrong".into(),
+                covered: None,
+            }),
+        };
+        let budget = Budget { began, reported: began, executions: 1 };
+        Ok(Outcome { verdict, rows: Vec::new(), statistics: self.statistics(&budget) })
     }
 
     /// Explores until the program is violated, exhausted, or out of budget.
-    pub fn search(
+    pub fn search<S: Strategy + ?Sized>(
         &mut self,
-        strategy: &mut dyn Strategy,
+        strategy: &mut S,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<Outcome, Error> {
         let began = Instant::now();
@@ -154,7 +186,7 @@ impl<'p> Explorer<'p> {
             if let Some(reason) = budget.exceeded(&self.settings, bound, progress) {
                 break Some(reason);
             }
-            let end = self.run(&prefix, &mut |point| strategy.choose(point), None)?;
+            let end = self.search_once(&prefix, strategy)?;
             budget.executions += 1;
             self.count(&end, budget.executions);
             let finished = Finished {
@@ -204,42 +236,68 @@ impl<'p> Explorer<'p> {
         Ok(Outcome { verdict, rows, statistics: self.statistics(&budget) })
     }
 
+    /// Runs one execution of a search. For a strategy that learns nothing from it only the decisions are
+    /// recorded, until one goes wrong.
+    fn search_once<S: Strategy + ?Sized>(&mut self, prefix: &Prefix, strategy: &S) -> Result<End, Error> {
+        let mut choose = ByStrategy(strategy);
+        if strategy.learns() {
+            return self.run_recording::<true, _>(prefix, &mut choose, None);
+        }
+        let end = self.run_recording::<false, _>(prefix, &mut choose, None)?;
+        if !matches!(end, End::Stopped(_)) {
+            return Ok(end);
+        }
+        let again = Prefix { decisions: self.record.decisions().to_vec(), expect: None };
+        self.run_once::<true, _>(&again, &mut choose, None)
+    }
+
     /// Runs one execution: the prefix, then as the chooser says. With `trace`, each step is described there.
-    #[inline]
     pub(crate) fn run(
         &mut self,
         prefix: &Prefix,
         choose: Chooser<'_>,
+        trace: Option<&mut Vec<Step>>,
+    ) -> Result<End, Error> {
+        self.run_recording::<true, _>(prefix, choose, trace)
+    }
+
+    #[inline]
+    fn run_recording<const RECORDS: bool, C: Choose + ?Sized>(
+        &mut self,
+        prefix: &Prefix,
+        choose: &mut C,
         mut trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
         let had_cells = self.has_cells;
         self.prefix_length = prefix.decisions.len();
-        let end = self.run_once(prefix, &mut *choose, trace.as_deref_mut());
+        let end = self.run_once::<RECORDS, _>(prefix, &mut *choose, trace.as_deref_mut());
         if !had_cells && self.has_cells && end.is_ok() {
             // The first access to a cell that was ever seen: run this again, with clocks.
             if let Some(trace) = trace.as_deref_mut() {
                 trace.clear();
             }
             let again = Prefix { decisions: self.record.decisions().to_vec(), expect: None };
-            return self.run_once(&again, choose, trace);
+            return self.run_once::<RECORDS, _>(&again, choose, trace);
         }
         end
     }
 
-    fn run_once(
+    fn run_once<const RECORDS: bool, C: Choose + ?Sized>(
         &mut self,
         prefix: &Prefix,
-        choose: Chooser<'_>,
+        choose: &mut C,
         trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
         self.record.clear();
         self.reached.clear();
         self.context = ContextBound::default();
         self.happens_before.clear();
-        self.races.clear();
+        if self.has_cells {
+            self.races.clear();
+        }
         self.fair.clear();
         self.execution.restart()?;
-        let end = self.steps(prefix, choose, trace);
+        let end = self.steps::<RECORDS, _>(prefix, choose, trace);
         let at_end = self.execution.finish();
         match (end, at_end) {
             (Ok(End::Complete), Some(stop)) => Ok(End::Stopped(Box::new(stop))),
@@ -247,11 +305,12 @@ impl<'p> Explorer<'p> {
         }
     }
 
-    /// The steps of one execution.
-    fn steps(
+    /// The steps of one execution. Their decisions are recorded; with `RECORDS` also what else each could
+    /// have been, and a fingerprint of the way there.
+    fn steps<const RECORDS: bool, C: Choose + ?Sized>(
         &mut self,
         prefix: &Prefix,
-        choose: Chooser<'_>,
+        choose: &mut C,
         mut trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
         let counts_states = self.settings.coverage >= Coverage::States;
@@ -262,25 +321,31 @@ impl<'p> Explorer<'p> {
         let mut preempts = false;
         loop {
             let step = self.record.len();
+            let enabled = self.execution.enabled();
+            let mut allowed = enabled;
             let mut preemptible = false;
             if arity == 0 {
-                let enabled = self.execution.enabled();
                 if enabled.is_empty() {
                     return Ok(self.nothing_enabled());
                 }
                 if step >= self.settings.max_steps {
                     return Ok(End::Stopped(Box::new(counterexample::step_limit(self))));
                 }
-                self.fair_cut |=
-                    self.fair.allow(enabled, self.settings.yields.unwrap_or(u32::MAX), &mut self.allowed);
+                if let Some(bound) = self.settings.yields
+                    && self.fair.applies()
+                {
+                    self.fair_cut |= self.fair.allow(enabled, bound, &mut self.allowed);
+                    allowed = &self.allowed;
+                }
                 // A thread that the fair bound holds back cannot go on: to switch away from it is free.
-                preemptible = self.context.preemptible(&self.allowed, self.execution.waiting());
+                preemptible = self.context.preemptible(allowed, self.execution.waiting());
             }
             let running = self.context.running();
             // A value is chosen within a step that may have preempted already.
             let preemptions = self.context.preemptions() + u32::from(arity > 0 && preempts);
             let decision = if let Some(&decision) = prefix.decisions.get(step) {
-                if step + 1 == prefix.decisions.len()
+                if RECORDS
+                    && step + 1 == prefix.decisions.len()
                     && prefix.expect.is_some_and(|expected| expected != fingerprint)
                 {
                     return Err(counterexample::first_difference(self, prefix, step, true));
@@ -297,28 +362,31 @@ impl<'p> Explorer<'p> {
                 let point = Point {
                     step,
                     arity,
-                    enabled: &self.allowed,
+                    enabled: allowed,
                     running,
                     preemptible,
                     preemptions,
                     decisions: self.record.decisions(),
                 };
-                match choose(&point) {
+                match choose.choose(&point) {
                     Choice::Take(decision) => decision,
                     Choice::Prune => return Ok(End::Pruned),
                 }
             };
-            let choice = PointRecord {
-                running,
-                preemptible,
-                arity,
-                preemptions,
-                op: Op::default(),
-                fingerprint,
-                enabled_at: 0,
-                enabled_words: 0,
-            };
-            self.record.push(decision, choice, &self.allowed);
+            self.record.push(decision);
+            if RECORDS {
+                let choice = PointRecord {
+                    running,
+                    preemptible,
+                    arity,
+                    preemptions,
+                    op: Op::default(),
+                    fingerprint,
+                    enabled_at: 0,
+                    enabled_words: 0,
+                };
+                self.record.push_point(choice, allowed);
+            }
             match decision {
                 Decision::Thread(thread) => {
                     current = thread;
@@ -340,10 +408,13 @@ impl<'p> Explorer<'p> {
                 Event::Stopped(op, stop) => (op, Some(stop)),
             };
             arity = 0;
-            self.record.performed(op);
-            // What was done, and what the thread will do next: both must be the same when this is replayed.
-            fingerprint = stir(fingerprint, u64::from(current.0) << 48 | code(&op));
-            fingerprint = stir(fingerprint, code(&self.execution.pending(current)));
+            if RECORDS {
+                self.record.performed(op);
+                // What was done, and what the thread will do next: both must be the same when this is
+                // replayed.
+                fingerprint = stir(fingerprint, u64::from(current.0) << 48 | code(&op));
+                fingerprint = stir(fingerprint, code(&self.execution.pending(current)));
+            }
             self.context.stepped(current, &op, preempts);
             if op.yields() {
                 self.fair.yielded(current);
@@ -357,8 +428,11 @@ impl<'p> Explorer<'p> {
             if let Some(trace) = trace.as_deref_mut() {
                 trace.push(self.described(current, preempts));
             }
-            if let Some(race) = self.follow_local_events(current, &op) {
-                return Ok(End::Stopped(Box::new(race)));
+            let is_access = matches!(op.kind, OpKind::Read | OpKind::Write);
+            if (self.has_cells || is_access || !self.execution.local_events().is_empty())
+                && let Some(race) = self.follow(current, &op)
+            {
+                return Ok(End::Stopped(race));
             }
             if let Some(stop) = stop {
                 return Ok(End::Stopped(stop));
@@ -367,9 +441,9 @@ impl<'p> Explorer<'p> {
     }
 
     /// Brings clocks and names up to date with the step that was taken, and says whether it raced.
-    #[inline]
-    fn follow_local_events(&mut self, thread: ThreadId, op: &Op) -> Option<Stop> {
+    fn follow(&mut self, thread: ThreadId, op: &Op) -> Option<Box<Stop>> {
         let is_access = matches!(op.kind, OpKind::Read | OpKind::Write);
+        let hashes = self.settings.coverage > Coverage::Executions;
         let mut race = None;
         if self.has_cells {
             let site = if is_access { self.execution.site() } else { Site::default() };
@@ -383,14 +457,16 @@ impl<'p> Explorer<'p> {
             for event in events.drain(..) {
                 match event {
                     LocalEvent::By(other) => thread = other,
-                    LocalEvent::Spawned(child) => self.happens_before.spawned(thread, child),
+                    LocalEvent::Spawned(child) if hashes => self.happens_before.spawned(thread, child),
                     LocalEvent::Read(..) | LocalEvent::Write(..) => self.has_cells = true,
                     _ => {}
                 }
-                race = race.or(self.races.local(thread, event));
+                if self.has_cells {
+                    race = race.or(self.races.local(thread, event));
+                }
             }
         }
-        race.map(|race| counterexample::data_race(self, &race))
+        race.map(|race| Box::new(counterexample::data_race(self, &race)))
     }
 
     fn described(&self, thread: ThreadId, preemption: bool) -> Step {
@@ -448,7 +524,7 @@ impl<'p> Explorer<'p> {
     }
 
     /// The rows that are known once a search has exhausted its bounds.
-    fn final_rows(&self, strategy: &dyn Strategy, rows: &mut Vec<CoverageRow>, budget: &Budget) {
+    fn final_rows<S: Strategy + ?Sized>(&self, strategy: &S, rows: &mut Vec<CoverageRow>, budget: &Budget) {
         if let Some((measure, bound)) = strategy.bound() {
             rows.push(self.row(measure, bound, budget));
         } else if strategy.exhausted().is_some() {
@@ -569,7 +645,7 @@ pub(crate) fn same_failure(a: &Stop, b: &Stop) -> bool {
 }
 
 /// A violation in the making.
-pub(crate) fn violation(kind: ViolationKind, stop: Stop, explorer: &Explorer<'_>) -> Violation {
+pub(crate) fn violation<E: ?Sized>(kind: ViolationKind, stop: Stop, explorer: &Explorer<'_, E>) -> Violation {
     Violation {
         kind,
         message: stop.message,

@@ -37,6 +37,12 @@ impl Fair {
         self.counts.get(thread.index()).copied().unwrap_or(0)
     }
 
+    /// Whether a thread has yielded: otherwise every enabled thread is within every bound.
+    #[inline]
+    pub(crate) fn applies(&self) -> bool {
+        !self.untouched
+    }
+
     /// Puts the enabled threads that are within the bound into `allowed`. Says whether one was left out.
     #[inline]
     pub(crate) fn allow(&self, enabled: &ThreadSet, bound: u32, allowed: &mut ThreadSet) -> bool {

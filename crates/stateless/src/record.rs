@@ -39,7 +39,7 @@ impl Record {
         &self.decisions
     }
 
-    /// The choices so far.
+    /// The choices so far; none where the strategy does not learn from them.
     #[inline]
     pub fn points(&self) -> &[PointRecord] {
         &self.points
@@ -71,15 +71,20 @@ impl Record {
         self.words.clear();
     }
 
-    /// Adds a decision, made at a point.
+    /// Adds a decision.
     #[inline]
-    pub(crate) fn push(&mut self, decision: Decision, choice: PointRecord, enabled: &ThreadSet) {
+    pub(crate) fn push(&mut self, decision: Decision) {
+        self.decisions.push(decision);
+    }
+
+    /// Adds the choice that the last decision was made from.
+    #[inline]
+    pub(crate) fn push_point(&mut self, choice: PointRecord, enabled: &ThreadSet) {
         let enabled_at = self.words.len() as u32;
         if choice.arity == 0 {
             self.words.extend_from_slice(enabled.words());
         }
         let enabled_words = self.words.len() as u32 - enabled_at;
-        self.decisions.push(decision);
         self.points.push(PointRecord { enabled_at, enabled_words, ..choice });
     }
 

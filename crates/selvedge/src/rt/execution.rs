@@ -14,35 +14,42 @@ use super::thread::{self, BodyEnd};
 use super::{Handle, Options, Phase, Runtime, panic, set_current, site_of};
 
 /// A closure that is run again and again.
-pub(crate) struct ClosureProgram<F> {
-    pub(crate) body: F,
+pub(crate) struct ClosureProgram<'a> {
+    pub(crate) body: &'a (dyn Fn() + Send + Sync),
     pub(crate) options: Options,
     pub(crate) stack_size: usize,
 }
 
-impl<F: Fn() + Send + Sync> Program for ClosureProgram<F> {
-    fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError> {
+impl<'a> ClosureProgram<'a> {
+    /// Prepares to run it, on this OS thread.
+    pub(crate) fn start(&self) -> Result<Box<ClosureExecution<'a>>, LaunchError> {
         if super::current().is_some() {
             return Err(LaunchError("a check cannot run inside another check".into()));
         }
         panic::install_hook();
         let runtime = Box::into_raw(Box::new(Runtime::new(self.options, self.stack_size)));
         set_current(runtime);
-        Ok(Box::new(ClosureExecution { body: &self.body, runtime: Handle(runtime), not_send: PhantomData }))
+        Ok(Box::new(ClosureExecution { body: self.body, runtime: Handle(runtime), not_send: PhantomData }))
+    }
+}
+
+impl Program for ClosureProgram<'_> {
+    fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError> {
+        Ok(self.start()?)
     }
 }
 
 /// A run of a closure. It must stay on the OS thread that launched it.
-struct ClosureExecution<'a, F> {
-    body: &'a F,
+pub(crate) struct ClosureExecution<'a> {
+    body: &'a (dyn Fn() + Send + Sync),
     runtime: Handle,
     not_send: PhantomData<*mut ()>,
 }
 
-impl<F> Drop for ClosureExecution<'_, F> {
+impl Drop for ClosureExecution<'_> {
     fn drop(&mut self) {
         set_current(std::ptr::null_mut());
-        // SAFETY: `launch` made it from a box; the thread-local that also held it is cleared, and no
+        // SAFETY: `start` made it from a box; the thread-local that also held it is cleared, and no
         // coroutine is left to use it.
         drop(unsafe { Box::from_raw(self.runtime.0) });
     }
@@ -102,7 +109,8 @@ impl Runtime {
     }
 }
 
-impl<F> ClosureExecution<'_, F> {
+impl ClosureExecution<'_> {
+    #[inline(always)]
     fn resume(&mut self, thread: ThreadId) {
         self.runtime.get().inside = true;
         thread::resume(self.runtime, thread);
@@ -110,7 +118,7 @@ impl<F> ClosureExecution<'_, F> {
     }
 }
 
-impl<F: Fn() + Send + Sync> Execution for ClosureExecution<'_, F> {
+impl Execution for ClosureExecution<'_> {
     fn restart(&mut self) -> Result<(), LaunchError> {
         self.runtime.get().reset();
         let body = self.body;
@@ -138,11 +146,12 @@ impl<F: Fn() + Send + Sync> Execution for ClosureExecution<'_, F> {
         self.runtime.get().alive == 0
     }
 
+    #[inline]
     fn pending(&self, thread: ThreadId) -> Op {
         self.runtime.get().threads[thread.index()].pending
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, decision: Decision) -> Event {
         let runtime = self.runtime.get();
         let thread = match decision {

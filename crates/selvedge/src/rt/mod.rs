@@ -193,10 +193,23 @@ impl Handle {
     /// Gives control to the engine until it schedules this thread.
     #[inline]
     fn suspend(self, yielder: *const Yielder<(), ()>) {
-        let unwinding = self.get().is_unwinding();
-        self.get().unwinding += u32::from(unwinding);
+        if std::thread::panicking() {
+            return self.suspend_while_panicking(yielder);
+        }
         // SAFETY: the yielder lives on the coroutine's stack for as long as the coroutine does, and this
         // runs on that stack.
+        unsafe { (*yielder).suspend(()) };
+        if self.get().phase != Phase::Running {
+            self.resumed_in_teardown(false);
+        }
+    }
+
+    /// As `suspend`, when some coroutine on this OS thread is in the middle of a panic: perhaps this one.
+    #[cold]
+    fn suspend_while_panicking(self, yielder: *const Yielder<(), ()>) {
+        let unwinding = self.get().is_unwinding();
+        self.get().unwinding += u32::from(unwinding);
+        // SAFETY: as in `suspend`.
         unsafe { (*yielder).suspend(()) };
         let runtime = self.get();
         runtime.unwinding -= u32::from(unwinding);

@@ -147,7 +147,7 @@ where
 }
 
 /// Lets a thread run until it suspends or ends.
-#[inline]
+#[inline(always)]
 pub(crate) fn resume(handle: Handle, thread: ThreadId) {
     let runtime = handle.get();
     runtime.current = thread;

@@ -118,6 +118,12 @@ pub trait Strategy {
     /// Learns from an execution.
     fn finished(&mut self, execution: &Finished<'_>);
 
+    /// Whether it learns more from an execution than how long it was: only then are the choices recorded that
+    /// there were.
+    fn learns(&self) -> bool {
+        true
+    }
+
     /// For a strategy that iterates over a bound: what it counts, and the bound that it is exploring.
     fn bound(&self) -> Option<(Measure, u32)> {
         None

@@ -93,6 +93,10 @@ impl Strategy for Pct {
         self.longest = self.longest.max(execution.record.len() as u64);
     }
 
+    fn learns(&self) -> bool {
+        false
+    }
+
     fn exhausted(&self) -> Option<Bounds> {
         None
     }

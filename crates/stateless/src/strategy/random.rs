@@ -49,8 +49,13 @@ impl Strategy for Random {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn choose(&self, point: &Point<'_>) -> Choice {
+        if point.arity == 0
+            && let Some(thread) = point.enabled.only()
+        {
+            return Choice::Take(Decision::Thread(thread));
+        }
         let word = draw(self.current, point.step as u64);
         Choice::Take(if point.arity > 0 {
             Decision::Value(below(word, u64::from(point.arity)) as u32)
@@ -61,6 +66,10 @@ impl Strategy for Random {
     }
 
     fn finished(&mut self, _: &Finished<'_>) {}
+
+    fn learns(&self) -> bool {
+        false
+    }
 
     fn exhausted(&self) -> Option<Bounds> {
         None
