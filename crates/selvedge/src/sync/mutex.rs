@@ -18,6 +18,10 @@ const POISONED: u64 = 2;
 
 /// A mutual exclusion lock, as [`std::sync::Mutex`].
 ///
+/// In a check, whether it is locked or poisoned belongs to the execution, but its data does not: what one
+/// execution leaves in a mutex that outlives it, such as a `static`, the next one finds. For data that begins
+/// every execution anew, put the mutex into a [`LazyLock`](crate::sync::LazyLock).
+///
 /// ```
 /// use selvedge::sync::{Arc, Mutex};
 ///

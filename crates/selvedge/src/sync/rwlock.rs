@@ -20,7 +20,8 @@ pub(super) const READERS: u64 = !(READER - 1);
 /// A lock for one writer or many readers, as [`std::sync::RwLock`].
 ///
 /// In a check neither readers nor writers are preferred. A thread may therefore read-lock it twice, which
-/// with std's lock deadlocks on some systems when a writer comes between.
+/// with std's lock deadlocks on some systems when a writer comes between. For the data of one that outlives an
+/// execution see [`Mutex`](crate::sync::Mutex).
 ///
 /// ```
 /// use selvedge::sync::{Arc, RwLock};

@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::sync::Arc as Std;
 
 use selvedge::cell::UnsafeCell;
@@ -196,7 +197,8 @@ fn it_does_as_its_value_does() {
         assert!(ours == Arc::new(5) && ours < Arc::new(6) && ours != Arc::new(4));
         assert_eq!(ours.cmp(&Arc::new(5)), std::cmp::Ordering::Equal);
         assert_eq!((*ours.as_ref(), *Arc::<i32>::default()), (5, 0));
-        let set: std::collections::HashSet<_> = [Arc::new("a"), Arc::new("b")].into();
+        #[expect(clippy::mutable_key_type, reason = "what changes in an Arc has no part in its hash")]
+        let set: HashSet<_> = [Arc::new("a"), Arc::new("b")].into();
         assert!(set.contains(&"a"));
         let weak = Arc::downgrade(&ours);
         assert_eq!(format!("{weak:?}"), format!("{:?}", Std::downgrade(&std)));
@@ -231,6 +233,24 @@ fn what_was_done_to_the_value_does_not_race_with_its_end() {
             one.0.with_mut(|_| ());
         }
     });
+}
+
+#[test]
+fn an_upgrade_may_come_before_the_last_drop_or_after() {
+    let seen = Std::new(std::sync::Mutex::new(HashSet::new()));
+    let found = seen.clone();
+    selvedge::check(move || {
+        let (strong, flag) = (Arc::new(1), Arc::new(AtomicUsize::new(0)));
+        let (weak, theirs) = (Arc::downgrade(&strong), flag.clone());
+        let thread = thread::spawn(move || {
+            theirs.store(1, Ordering::SeqCst);
+            drop(strong);
+        });
+        let pair = (flag.load(Ordering::SeqCst), weak.upgrade().is_some());
+        found.lock().unwrap().insert(pair);
+        thread.join().unwrap();
+    });
+    assert_eq!(*seen.lock().unwrap(), [(0, true), (1, true), (0, false), (1, false)].into());
 }
 
 #[test]

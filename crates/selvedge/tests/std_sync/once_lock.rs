@@ -137,7 +137,8 @@ fn it_clones_compares_and_prints_as_std_does() {
         let (ours, std) = (OnceLock::new(), std::sync::OnceLock::new());
         assert_eq!(format!("{ours:?}"), format!("{std:?}"));
         assert_eq!(ours, OnceLock::default());
-        (ours.set("x").unwrap(), std.set("x").unwrap());
+        ours.set("x").unwrap();
+        std.set("x").unwrap();
         assert_eq!(format!("{ours:?} {ours:#?}"), format!("{std:?} {std:#?}"));
         assert_eq!(ours.clone(), OnceLock::from("x"));
         assert_ne!(ours, OnceLock::new());
