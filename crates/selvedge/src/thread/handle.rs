@@ -49,17 +49,32 @@ unsafe impl<T> Send for Joinable<T> {}
 unsafe impl<T> Sync for Joinable<T> {}
 
 impl<T> Joinable<T> {
+    /// Makes sure that the runtime is there, and in the execution that the thread belongs to.
+    #[track_caller]
+    fn live(&self) {
+        let Who::InCheck { stamp, .. } = self.thread.0 else { unreachable!("made in a check") };
+        assert!(
+            rt::current().is_some_and(|handle| handle.get().stamp == stamp),
+            "a thread of a check can be waited for only in the execution that created it"
+        );
+    }
+
+    #[track_caller]
     pub(super) fn wait(&self, site: &'static Location<'static>) {
+        self.live();
         let object = self.handle.get().threads[self.index.index()].object;
         self.handle.visible_when(Op::on(OpKind::Join, Access::Read, object), Gate::set(object, 1), site);
     }
 
+    #[track_caller]
     pub(super) fn join(self, site: &'static Location<'static>) -> std::thread::Result<T> {
         self.wait(site);
         self.packet.take().expect("a thread that has ended has left its result")
     }
 
+    #[track_caller]
     pub(super) fn is_finished(&self, site: &'static Location<'static>) -> bool {
+        self.live();
         let object = self.handle.get().threads[self.index.index()].object;
         self.handle.visible(Op::on(OpKind::IsFinished, Access::Read, object), site);
         let runtime = self.handle.get();
