@@ -7,18 +7,18 @@ use selvedge::sync::{Arc, LazyLock, Mutex, Once, OnceLock, RwLock};
 use selvedge::{Checker, thread};
 
 /// Adds up how many there are of it, in a counter that no check resets.
-struct Counted(&'static Plain, &'static Plain);
+struct Counted(&'static Plain);
 
 impl Counted {
     fn new(made: &'static Plain, dropped: &'static Plain) -> Self {
         made.fetch_add(1, PlainOrder::Relaxed);
-        Counted(made, dropped)
+        Counted(dropped)
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.1.fetch_add(1, PlainOrder::Relaxed);
+        self.0.fetch_add(1, PlainOrder::Relaxed);
     }
 }
 

@@ -163,3 +163,20 @@ fn what_a_thread_did_is_seen_by_whoever_joined_it() {
         assert_eq!(value.load(Ordering::Relaxed), 3);
     });
 }
+
+#[test]
+fn a_handle_that_outlives_its_execution_is_refused() {
+    static KEPT: std::sync::Mutex<Option<thread::JoinHandle<()>>> = std::sync::Mutex::new(None);
+
+    selvedge::check(|| {
+        let thread = thread::spawn(thread::yield_now);
+        let kept = KEPT.lock().unwrap().replace(thread);
+        if let Some(kept) = kept {
+            assert!(panics(|| kept.is_finished()).contains("in the execution that created it"));
+            assert!(panics(|| kept.join()).contains("in the execution that created it"));
+        }
+    });
+    let kept = KEPT.lock().unwrap().take().expect("the last one");
+    assert_eq!(kept.thread().name(), None);
+    assert!(panics(|| kept.join()).contains("in the execution that created it"));
+}
