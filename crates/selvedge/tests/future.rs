@@ -122,7 +122,8 @@ fn a_future_may_wake_itself() {
         block_on(poll_fn(|context| {
             polls += 1;
             context.waker().wake_by_ref();
-            context.waker().clone().wake();
+            let again = context.waker().clone();
+            again.wake();
             if polls < 3 { Poll::Pending } else { Poll::Ready(()) }
         }));
         assert_eq!(polls, 3);
