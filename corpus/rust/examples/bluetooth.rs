@@ -14,7 +14,7 @@
 
 use selvedge::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use selvedge::sync::{Arc, Condvar, Mutex};
-use selvedge::{Checker, thread};
+use selvedge_corpus::{Variant, start};
 
 /// How a request announces itself to the driver.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,24 +120,25 @@ impl Event {
 /// Two requests while the driver is being stopped.
 fn stop_during_requests(entry: Entry) {
     let device = Arc::new(DeviceExtension::new(entry));
-    let start = |name: &str, task: fn(&DeviceExtension)| {
+    let pnp = start("pnp", {
         let device = device.clone();
-        thread::Builder::new().name(name.into()).spawn(move || task(&device)).unwrap()
-    };
-    let pnp = start("pnp", DeviceExtension::stop);
-    let reader = start("reader", |device| drop(device.read()));
+        move || device.stop()
+    });
+    let reader = start("reader", {
+        let device = device.clone();
+        move || drop(device.read())
+    });
     let _ = device.read();
-    for thread in [pnp, reader] {
-        thread.join().unwrap();
-    }
+    pnp.join().unwrap();
+    reader.join().unwrap();
 }
 
 /// The driver as it was, and mended.
-pub(crate) const VARIANTS: &[selvedge_corpus::Variant] = &[
+pub(crate) const VARIANTS: &[Variant] = &[
     ("check-then-count", || stop_during_requests(Entry::CheckThenCount)),
     ("fixed", || stop_during_requests(Entry::CountThenCheck)),
 ];
 
 fn main() {
-    Checker::new().name("bluetooth").check(|| stop_during_requests(Entry::CheckThenCount));
+    selvedge_corpus::check("bluetooth", VARIANTS);
 }

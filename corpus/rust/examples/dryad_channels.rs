@@ -142,11 +142,8 @@ impl ChannelReader {
 
     /// What a worker does.
     fn serve(&self) {
-        loop {
-            match self.queue.receive() {
-                Message::Part(buffer) => buffer.read_part(),
-                Message::Stop => break,
-            }
+        while let Message::Part(buffer) = self.queue.receive() {
+            buffer.read_part();
         }
         self.stopped();
         self.alert_application();

@@ -70,5 +70,5 @@ fn create_files() {
 pub(crate) const VARIANTS: &[Variant] = &[("fixed", create_files)];
 
 fn main() {
-    selvedge::Checker::new().name("file_system").check(create_files);
+    selvedge_corpus::check("file_system", VARIANTS);
 }

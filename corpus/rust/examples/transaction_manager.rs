@@ -119,13 +119,13 @@ impl Manager {
     }
 
     /// A client begins a transaction.
-    fn create(self: &Arc<Self>, id: Id, deadline: Tick) -> Arc<Transaction> {
+    fn create(manager: &Arc<Self>, id: Id, deadline: Tick) -> Arc<Transaction> {
         let status = Mutex::new(Status { state: State::Active, deadline });
         let transaction = Arc::new(Transaction { status, resolved: Condvar::new() });
-        self.bucket(id).lock().unwrap().insert(id, transaction.clone());
-        if !self.has_timer.swap(true, SeqCst) {
-            let manager = self.clone();
-            self.timers.lock().unwrap().push(start("timer", move || manager.run_timer()));
+        manager.bucket(id).lock().unwrap().insert(id, transaction.clone());
+        if !manager.has_timer.swap(true, SeqCst) {
+            let timer = manager.clone();
+            manager.timers.lock().unwrap().push(start("timer", move || timer.run_timer()));
         }
         transaction
     }
@@ -225,7 +225,7 @@ impl Manager {
 /// A client commits a transaction that times out meanwhile. Once it is committed it stays so.
 fn commit_against_timer(bug: Bug) {
     let manager = Manager::new(bug);
-    let transaction = manager.create(1, SHORT);
+    let transaction = Manager::create(&manager, 1, SHORT);
     let committed = manager.commit(1);
     manager.shut_down();
     let state = transaction.status.lock().unwrap().state;
@@ -238,9 +238,9 @@ fn commit_against_timer(bug: Bug) {
 /// A client deletes one transaction and forgets about another, which must time out.
 fn timer_against_client(bug: Bug) {
     let manager = Manager::new(bug);
-    manager.create(1, SHORT);
+    Manager::create(&manager, 1, SHORT);
     manager.delete(1);
-    let forgotten = manager.create(2, SHORT);
+    let forgotten = Manager::create(&manager, 2, SHORT);
     assert_eq!(forgotten.wait(), State::Aborted);
     manager.shut_down();
 }

@@ -14,15 +14,22 @@ use selvedge::thread::{Builder, JoinHandle};
 pub type Variant = (&'static str, fn());
 
 /// The main function of a program with several variants: checks those that are named on the command line, or
-/// else all but those that are mended.
+/// else those with bugs.
 ///
 /// # Panics
-/// When a check fails, after all of them have been made.
+/// When there is no variant of that name; when a check fails, after all of them have been made.
 pub fn check(program: &str, variants: &[Variant]) {
     let named: Vec<String> = std::env::args().skip(1).collect();
-    let wanted = |name: &str| {
-        if named.is_empty() { !name.starts_with("fixed") } else { named.iter().any(|n| n == name) }
+    let is_fixed = |name: &str| name.starts_with("fixed");
+    let has_bugs = variants.iter().any(|(name, _)| !is_fixed(name));
+    let wanted = |name: &str| match named.is_empty() {
+        true => !(is_fixed(name) && has_bugs),
+        false => named.iter().any(|wanted| wanted == name),
     };
+    if let Some(unknown) = named.iter().find(|wanted| !variants.iter().any(|(name, _)| name == *wanted)) {
+        let names: Vec<_> = variants.iter().map(|(name, _)| *name).collect();
+        panic!("{program} has no variant {unknown:?}; it has {}", names.join(", "));
+    }
     let mut failed = Vec::new();
     for &(name, test) in variants.iter().filter(|(name, _)| wanted(name)) {
         let checker = Checker::new().preemptions(3).name(format!("{program}: {name}"));
