@@ -479,9 +479,9 @@ impl<'p> Machine<'p> {
                 self.threads[other_thread].token = true;
                 (OpKind::Unpark, Object::Token(other), Access::Write)
             }
-            Statement::Choose(n) => {
+            Statement::Choose(_) => {
                 done.kind = OpKind::Choose;
-                self.threads[thread].registers.push(if n > 1 { i64::from(value) } else { 0 });
+                self.threads[thread].registers.push(i64::from(value));
                 return Next::Statement;
             }
             Statement::Read(c) => (OpKind::Read, Object::Cell(c), Access::Read),
@@ -521,6 +521,7 @@ impl<'p> Machine<'p> {
                     state.children.iter().any(|(body, _)| *body == other)
                         || state.creator.is_some_and(|creator| self.threads[creator].body == other)
                 }
+                Statement::Choose(n) => n > 1,
                 Statement::Spawn(child) => child > state.body && self.thread_of(child).is_none(),
                 _ => true,
             };

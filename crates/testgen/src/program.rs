@@ -46,7 +46,7 @@ pub enum Statement {
     ParkTimeout,
     /// Gives a thread that it created, or that created it, its token.
     Unpark(usize),
-    /// Remembers one of so many values.
+    /// Remembers one of so many values, of which there are two at least.
     Choose(u32),
     /// Reads a tracked cell.
     Read(usize),

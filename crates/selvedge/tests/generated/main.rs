@@ -1,0 +1,203 @@
+//! Generated programs, run as closures on the library's types, against brute force over their statements: the
+//! same executions, outcomes, partial orders and states at every bound.
+//!
+//! `SELVEDGE_LONG=N` runs N times as many programs.
+
+mod closure;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use closure::{Log, closure};
+use selvedge::{Checker, CoverageRow, Outcome, Schedule, Strategy};
+use selvedge_testgen::{
+    Enumeration, Limits, Program, Run, Theme, enumerate, generate, smaller, violation_kind,
+};
+
+type Verified = Result<(), String>;
+
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)*) => {
+        if !$condition {
+            return Err(format!($($message)*));
+        }
+    };
+}
+
+const YIELDS: u32 = 1;
+const MAX_STEPS: usize = 30;
+
+fn limits(race_mode: bool) -> Limits {
+    Limits { preemptions: None, yields: Some(YIELDS), max_steps: MAX_STEPS, executions: 300, race_mode }
+}
+
+fn checker(race_mode: bool) -> Checker {
+    let checker = Checker::new().unbounded().yields(YIELDS).max_steps(MAX_STEPS).shorten(20);
+    if race_mode { checker.race_mode() } else { checker }
+}
+
+fn explore(checker: Checker, program: &Program) -> Result<(Outcome, Vec<Vec<Vec<i64>>>), String> {
+    let log: Log = Arc::new(Mutex::new(Vec::new()));
+    let outcome = checker.try_explore(closure(program, &log)).map_err(|error| error.to_string())?;
+    let seen = std::mem::take(&mut *log.lock().unwrap());
+    Ok((outcome, seen))
+}
+
+/// Everything that must be true of a program; `None` when it has too many executions.
+fn verify(program: &Program, race_mode: bool) -> Option<Verified> {
+    let all = enumerate(program, limits(race_mode))?;
+    Some(searches(program, race_mode, &all).and_then(|()| replays(program, race_mode, &all)))
+}
+
+/// Whole searches: the counts at every bound, the outcomes, the verdict.
+fn searches(program: &Program, race_mode: bool, all: &Enumeration) -> Verified {
+    let expected: BTreeSet<_> = all.runs.iter().map(|run| &run.outcome.registers).collect();
+    for strategy in [Strategy::Icb, Strategy::Dfs] {
+        let checker = checker(race_mode).strategy(strategy).keep_going().shorten(0);
+        let (outcome, seen) = explore(checker, program)?;
+        let last = all.most_preemptions();
+        let bounds: Vec<u32> = outcome.rows.iter().map(|row| row.bound).collect();
+        ensure!(bounds.iter().copied().eq(0..=last), "{strategy}: rows of {bounds:?}, not up to {last}");
+        for row in &outcome.rows {
+            same_row(all, row).map_err(|error| format!("{strategy}: {error}"))?;
+        }
+        // Runs that are repeated, to confirm a failure or with clocks, are in the log twice or more.
+        let seen: BTreeSet<_> = seen.iter().collect();
+        ensure!(seen == expected, "{strategy}: outcomes {seen:?}, and by brute force {expected:?}");
+    }
+    let fewest = all.runs.iter().filter(|run| run.is_violation()).map(|run| run.preemptions).min();
+    let (outcome, _) = explore(checker(race_mode), program)?;
+    let found = outcome.violation().map(|violation| violation.preemptions);
+    ensure!(found == fewest, "violated with {found:?} preemptions, and by brute force {fewest:?}");
+    let Some(violation) = outcome.violation() else {
+        ensure!(outcome.holds(), "{:?}", outcome.verdict);
+        return Ok(());
+    };
+    let run = all.runs.iter().find(|run| run.schedule == violation.schedule.0);
+    let Some(run) = run else { return Err(format!("no execution: {}", violation.schedule)) };
+    ensure!(violation_kind(run.outcome.end) == Some(violation.kind), "{}: {:?}", violation.kind, run.outcome);
+    let token: Schedule = violation.schedule.to_string().parse().map_err(|error| format!("{error}"))?;
+    let (again, _) = explore(checker(race_mode).replay(token), program)?;
+    let again = again.violation().map(|again| (&again.message, &again.trace));
+    ensure!(again == Some((&violation.message, &violation.trace)), "the replay differs: {again:?}");
+    Ok(())
+}
+
+fn same_row(all: &Enumeration, row: &CoverageRow) -> Verified {
+    let expected = [
+        Some(all.within(row.bound).count() as u64),
+        Some(all.orders_within(row.bound) as u64),
+        // A search that does not iterate knows the states of the whole only.
+        row.states.map(|_| all.states_within(row.bound) as u64),
+    ];
+    let counted = [row.executions, row.distinct, row.states];
+    ensure!(counted == expected, "at bound {}: {counted:?}, and by brute force {expected:?}", row.bound);
+    Ok(())
+}
+
+/// Executions that brute force found, one by one.
+fn replays(program: &Program, race_mode: bool, all: &Enumeration) -> Verified {
+    let every = all.runs.len() / 6 + 1;
+    for run in all.runs.iter().step_by(every) {
+        let checker = checker(race_mode).replay(Schedule(run.schedule.clone()));
+        let (outcome, seen) = explore(checker, program)?;
+        same_run(run, &outcome, &seen).map_err(|error| format!("{:?}: {error}", run.schedule))?;
+    }
+    Ok(())
+}
+
+fn same_run(run: &Run, outcome: &Outcome, seen: &[Vec<Vec<i64>>]) -> Verified {
+    ensure!(seen.len() == 1, "a replay ran {} times", seen.len());
+    ensure!(seen[0] == run.outcome.registers, "{:?} and {:?}", seen[0], run.outcome);
+    let violation = outcome.violation();
+    let kind = violation.map(|violation| violation.kind);
+    ensure!(kind == violation_kind(run.outcome.end), "{kind:?} and {:?}", run.outcome);
+    if let Some(violation) = violation {
+        let counted = (violation.preemptions, violation.trace.preemptions(), violation.trace.switches());
+        let expected = (run.preemptions, run.preemptions, run.switches);
+        ensure!(counted == expected, "preemptions, marks, switches: {counted:?} and {expected:?}");
+    }
+    Ok(())
+}
+
+fn verify_theme(theme: Theme, race_mode: bool, programs: u64) {
+    let times: u64 = std::env::var("SELVEDGE_LONG").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let mut verified = 0;
+    for seed in 0..programs * times {
+        // Other programs than those that the engine's own tests begin with.
+        let program = generate(theme, seed + 1_000_000);
+        let failure = |program: &Program| verify(program, race_mode).and_then(Result::err);
+        match verify(&program, race_mode) {
+            None => {}
+            Some(Ok(())) => verified += 1,
+            Some(Err(_)) => {
+                let mut smallest = program;
+                while let Some(next) = smaller(&smallest).into_iter().find(|next| failure(next).is_some()) {
+                    smallest = next;
+                }
+                let why = failure(&smallest).unwrap_or_default();
+                panic!("seed {seed} of {theme:?}, race mode {race_mode}:\n{smallest}\n{why}");
+            }
+        }
+    }
+    println!("{theme:?}: {verified} of {} programs verified", programs * times);
+    assert!(verified * 10 >= programs * times * 4, "enough programs must be small enough to enumerate");
+}
+
+#[test]
+fn atomics() {
+    verify_theme(Theme::Atomics, false, 200);
+}
+
+#[test]
+fn locks() {
+    verify_theme(Theme::Locks, false, 200);
+}
+
+#[test]
+fn condvars() {
+    verify_theme(Theme::Condvars, false, 300);
+}
+
+#[test]
+fn threads() {
+    verify_theme(Theme::Threads, false, 300);
+}
+
+#[test]
+fn cells() {
+    verify_theme(Theme::Cells, false, 200);
+}
+
+#[test]
+fn cells_in_race_mode() {
+    verify_theme(Theme::Cells, true, 200);
+}
+
+#[test]
+fn spins() {
+    verify_theme(Theme::Spins, false, 200);
+}
+
+#[test]
+fn mixed() {
+    verify_theme(Theme::Mixed, false, 300);
+}
+
+#[test]
+fn a_closure_that_does_something_else_is_caught() {
+    let mut caught = 0;
+    for seed in 0..40 {
+        let program = generate(Theme::Mixed, seed);
+        let Some(all) = enumerate(&program, limits(false)) else { continue };
+        // Another program, by one statement, for which what brute force says is not true.
+        let others = smaller(&program).into_iter().filter(|other| {
+            enumerate(other, limits(false)).is_some_and(|other| other.runs.len() != all.runs.len())
+        });
+        for other in others.take(2) {
+            assert!(searches(&other, false, &all).is_err(), "{program}\n{other}");
+            caught += 1;
+        }
+    }
+    assert!(caught > 20, "{caught}");
+}
