@@ -39,6 +39,3 @@ pub(crate) const CATALOGUE: &[Entry] = &[
     small("4 threads, one RMW each"),
     small("channel pipeline"),
 ];
-
-/// What selvedge cannot run yet.
-pub(crate) const SOON: &[&str] = &["rwlock cache", "channels", "barrier pipeline", "channel pipeline"];

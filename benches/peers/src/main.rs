@@ -24,7 +24,7 @@ static ALLOCATOR: allocation::Counting = allocation::Counting;
 const EXECUTIONS: &str = "## One execution
 
 CPU time of one execution: random scheduling for selvedge and shuttle; loom does not sample, so the mean over \
-the first executions of its own exploration. Medians of batches that take turns. Steps are scheduling \
+the first executions of its own exploration. Medians over batches that take turns, and of the ratios between them. Steps are scheduling \
 decisions in an execution (means).";
 const STEPS: &str = "## One step more
 

@@ -5,8 +5,7 @@ use selvedge::{Checker, Coverage, Outcome, Strategy};
 use super::{Contender, Explored, Ran};
 
 pub(crate) mod sync {
-    pub(crate) use selvedge::sync::{Arc, Condvar, Mutex, atomic};
-    pub(crate) use std::sync::{Barrier, RwLock, mpsc};
+    pub(crate) use selvedge::sync::{Arc, Barrier, Condvar, Mutex, RwLock, atomic, mpsc};
 }
 pub(crate) use selvedge::thread;
 
