@@ -348,3 +348,39 @@ fn the_attribute_takes_settings() {
     assert_eq!(x.load(SeqCst), 0);
     thread.join().unwrap();
 }
+
+#[test]
+fn a_panic_that_was_caught_is_not_what_a_later_failure_is_called() {
+    let caught = || {
+        let _ = std::panic::catch_unwind(|| panic!("caught"));
+    };
+    let outcome = Checker::new().explore(move || {
+        caught();
+        thread::park();
+    });
+    assert_eq!(violation(&outcome).kind, ViolationKind::Deadlock);
+    let outcome = Checker::new().explore(move || {
+        caught();
+        panic!("not caught");
+    });
+    assert_eq!(violation(&outcome).message, "main panicked: not caught");
+    // While another thread is in the middle of a panic, and waits there.
+    struct Yields;
+    impl Drop for Yields {
+        fn drop(&mut self) {
+            thread::yield_now();
+        }
+    }
+    let outcome = Checker::new().allow_thread_panics().explore(move || {
+        caught();
+        let thread = thread::spawn(|| {
+            let _yields = Yields;
+            panic!("another");
+        });
+        assert!(!thread::panicking());
+        thread::yield_now();
+        assert!(!thread::panicking());
+        assert!(thread.join().is_err());
+    });
+    assert!(outcome.holds(), "{:?}", outcome.verdict);
+}

@@ -214,7 +214,7 @@ impl Execution for ClosureExecution<'_> {
 
     fn in_flight(&self) -> Option<Stop> {
         let threads = &self.runtime.get().threads;
-        threads.iter().enumerate().find(|(_, thread)| thread.panicked && !thread.ended).and_then(
+        threads.iter().enumerate().find(|(_, thread)| thread.unwinding && !thread.ended).and_then(
             |(index, thread)| thread.panic.clone().map(|note| panic::stop(&thread.label(index), note)),
         )
     }
