@@ -188,7 +188,7 @@ fn a_program_that_is_not_deterministic_is_an_error_with_the_first_difference() {
             let x = Arc::new(AtomicUsize::new(0));
             let other = x.clone();
             let thread = thread::spawn(move || other.store(1, SeqCst));
-            if runs.fetch_add(1, SeqCst) % 2 == 0 {
+            if runs.fetch_add(1, SeqCst).is_multiple_of(2) {
                 x.load(SeqCst);
             } else {
                 x.store(7, SeqCst);
