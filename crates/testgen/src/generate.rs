@@ -60,7 +60,8 @@ impl Numbers {
 pub fn generate(theme: Theme, seed: u64) -> Program {
     let mut numbers = Numbers(seed.wrapping_mul(8).wrapping_add(theme as u64));
     let count = [2, 2, 2, 3, 3, 4][numbers.below(6)];
-    let longest = [3, 4, 5, 6, 8][numbers.below(5)].min(14 / count);
+    let most = if numbers.one_in(8) { 8 } else { 14 / count };
+    let longest = [3, 4, 5, 6, 8][numbers.below(5)].min(most);
     let mut bodies: Vec<Vec<Statement>> = (0..count)
         .map(|body| {
             let fewest = usize::from(body > 0);

@@ -36,7 +36,10 @@ fn checker(race_mode: bool) -> Checker {
     if race_mode { checker.race_mode() } else { checker }
 }
 
-fn explore(checker: Checker, program: &Program) -> Result<(Outcome, Vec<Vec<Vec<i64>>>), String> {
+/// What the bodies remembered in each run.
+type Seen = Vec<Vec<Vec<i64>>>;
+
+fn explore(checker: Checker, program: &Program) -> Result<(Outcome, Seen), String> {
     let log: Log = Arc::new(Mutex::new(Vec::new()));
     let outcome = checker.try_explore(closure(program, &log)).map_err(|error| error.to_string())?;
     let seen = std::mem::take(&mut *log.lock().unwrap());
@@ -64,6 +67,17 @@ fn searches(program: &Program, race_mode: bool, all: &Enumeration) -> Verified {
         // Runs that are repeated, to confirm a failure or with clocks, are in the log twice or more.
         let seen: BTreeSet<_> = seen.iter().collect();
         ensure!(seen == expected, "{strategy}: outcomes {seen:?}, and by brute force {expected:?}");
+    }
+    for bound in 0..all.most_preemptions().min(3) {
+        let (outcome, seen) =
+            explore(checker(race_mode).preemptions(bound).keep_going().shorten(0), program)?;
+        let seen: BTreeSet<_> = seen.iter().collect();
+        let expected: BTreeSet<_> = all.within(bound).map(|run| &run.outcome.registers).collect();
+        ensure!(seen == expected, "bound {bound}: outcomes {seen:?}, and by brute force {expected:?}");
+        if !all.within(bound).any(Run::is_violation) {
+            let complete = outcome.guarantee().map(|guarantee| guarantee.complete);
+            ensure!(complete == Some(false), "bound {bound} is said to be all: {:?}", outcome.verdict);
+        }
     }
     let fewest = all.runs.iter().filter(|run| run.is_violation()).map(|run| run.preemptions).min();
     let (outcome, _) = explore(checker(race_mode), program)?;
