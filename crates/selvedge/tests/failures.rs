@@ -116,8 +116,8 @@ fn a_deadlock_names_who_holds_and_who_waits() {
     });
     let found = violation(&outcome);
     assert_eq!((found.kind, found.preemptions), (ViolationKind::Deadlock, 1));
-    assert!(found.message.contains("main waits to lock mutex #0, held by worker"), "{}", found.message);
-    assert!(found.message.contains("worker waits to lock mutex #1, held by main"), "{}", found.message);
+    assert!(found.message.contains("main waits to lock mutex other.0, held by worker"), "{}", found.message);
+    assert!(found.message.contains("worker waits to lock mutex locks.1, held by main"), "{}", found.message);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_lost_wakeup_is_a_deadlock_that_names_the_condvar() {
     });
     let found = violation(&outcome);
     assert_eq!(found.kind, ViolationKind::Deadlock);
-    assert!(found.message.contains("condvar #0") && found.message.contains("lost"), "{}", found.message);
+    assert!(found.message.contains("condvar other.1") && found.message.contains("lost"), "{}", found.message);
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod execution;
 mod gate;
 mod object;
 mod panic;
+mod source;
 mod statics;
 mod thread;
 
@@ -84,6 +85,8 @@ pub(crate) struct Runtime {
     pub(crate) value: Value,
     /// How many threads the running step has created.
     pub(crate) spawned: u32,
+    /// What the source calls the objects that a described step has touched.
+    pub(crate) names: Vec<(ObjectId, String)>,
     /// Which thread began to panic in the running step.
     pub(crate) panics: Option<ThreadId>,
     pub(crate) events: Vec<LocalEvent>,
