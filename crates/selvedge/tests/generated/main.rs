@@ -10,9 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use closure::{Log, closure};
 use selvedge::{Checker, CoverageRow, Outcome, Schedule, Strategy};
-use selvedge_testgen::{
-    End, Enumeration, Limits, Program, Run, Theme, enumerate, generate, smaller, violation_kind,
-};
+use selvedge_testgen::{End, Enumeration, Limits, Program, Run, Theme, enumerate, generate, smaller};
 
 type Verified = Result<(), String>;
 
@@ -84,7 +82,7 @@ fn searches(program: &Program, race_mode: bool, all: &Enumeration) -> Verified {
     };
     let run = all.runs.iter().find(|run| run.schedule == violation.schedule.0);
     let Some(run) = run else { return Err(format!("no execution: {}", violation.schedule)) };
-    ensure!(violation_kind(run.outcome.end) == Some(violation.kind), "{}: {:?}", violation.kind, run.outcome);
+    ensure!(run.outcome.end.is(Some(violation.kind)), "{}: {:?}", violation.kind, run.outcome);
     let token: Schedule = violation.schedule.to_string().parse().map_err(|error| format!("{error}"))?;
     let (again, _) = explore(checker(race_mode).replay(token), program)?;
     let again = again.violation().map(|again| (&again.message, &again.trace));
@@ -135,7 +133,7 @@ fn same_run(run: &Run, outcome: &Outcome, seen: &[Vec<Vec<i64>>]) -> Verified {
     ensure!(seen[0] == run.outcome.registers, "{:?} and {:?}", seen[0], run.outcome);
     let violation = outcome.violation();
     let kind = violation.map(|violation| violation.kind);
-    ensure!(kind == violation_kind(run.outcome.end), "{kind:?} and {:?}", run.outcome);
+    ensure!(run.outcome.end.is(kind), "{kind:?} and {:?}", run.outcome);
     if let Some(violation) = violation {
         let counted = (violation.preemptions, violation.trace.preemptions(), violation.trace.switches());
         let expected = (run.preemptions, run.preemptions, run.switches);
