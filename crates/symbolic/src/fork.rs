@@ -8,6 +8,8 @@
 //! An execution that forks when every slot is taken goes to a label of its own, [`Slots::overflow`]: whoever
 //! finds it reachable must not claim to have seen all executions.
 
+use std::collections::BTreeMap;
+
 use crate::expression::{Expression, Operator, Place};
 use crate::network::{
     Assignment, Effect, Initial, Label, LabelId, Network, Procedure, ProcedureId, Process, Rule, Target, Variable,
@@ -34,6 +36,8 @@ pub struct Slots {
     pub entries: Vec<LabelId>,
     /// For each slot and each local of a child, the global that holds its argument.
     pub arguments: Vec<Vec<u32>>,
+    /// For each entry, the locals that forks assign.
+    pub given: BTreeMap<LabelId, Vec<u32>>,
 }
 
 /// The bits that hold the numbers from 0 to `largest`.
@@ -59,6 +63,7 @@ impl Network {
                 && !map.entries.contains(&child)
             {
                 map.entries.push(child);
+                map.given.insert(child, self.assigned_by_forks(child));
             }
         }
         let mut global = |name: String, width: u32| {
@@ -93,7 +98,7 @@ impl Network {
                 let named = Expression::global(map.entry[slot as usize]).equals(number as u64, entry_width);
                 let mut assignments = Vec::new();
                 for (index, local) in self.procedure_of(entry).locals.iter().enumerate() {
-                    if !self.assigned_by_forks(entry).contains(&(index as u32)) {
+                    if !map.given[&entry].contains(&(index as u32)) {
                         continue;
                     }
                     let argument = map.arguments[slot as usize][index];
@@ -178,7 +183,7 @@ impl Network {
                 set(started, Expression::constant(u64::from(slot) + 1, count_width));
                 set(map.entry[slot as usize], Expression::constant(number as u64, entry_width));
                 let arguments = &map.arguments[slot as usize];
-                for index in self.assigned_by_forks(child) {
+                for &index in &map.given[&child] {
                     let fresh = Target::Fresh(index);
                     let given = rule.assignments.iter().find(|assignment| assignment.target == fresh);
                     let width = network.globals[arguments[index as usize] as usize].width;
