@@ -107,6 +107,23 @@ impl Automaton {
         Automaton { initial: edges(initial), empty, middle, heads: OnceCell::new() }
     }
 
+    /// An automaton as it is, with the names that its states have.
+    pub(crate) fn untrimmed(initial: Edges, empty: Bdd, middle: BTreeMap<Middle, Edges>) -> Automaton {
+        Automaton { initial, empty, middle, heads: OnceCell::new() }
+    }
+
+    /// As [`rebase`](Automaton::rebase), untrimmed.
+    pub(crate) fn move_on(&self, encoding: &Encoding, step: &Bdd) -> Fallible<Automaton> {
+        let move_on = |relation: &Bdd| {
+            relation.and_exists(step, &encoding.quantify.start)?.rename(&encoding.rename.now_to_start)
+        };
+        Ok(Automaton::untrimmed(
+            map_edges(&self.initial, move_on)?,
+            move_on(&self.empty)?,
+            map_middle(&self.middle, move_on)?,
+        ))
+    }
+
     /// The number that the next context's middle states have.
     pub(crate) fn next_generation(&self) -> u32 {
         self.middle.keys().map(|middle| middle.generation + 1).max().unwrap_or(0)
@@ -135,14 +152,8 @@ impl Automaton {
 
     /// The same set after another process has changed the globals: `step` is over `Start` and `Now`.
     pub(crate) fn rebase(&self, encoding: &Encoding, step: &Bdd) -> Fallible<Automaton> {
-        let move_on = |relation: &Bdd| {
-            relation.and_exists(step, &encoding.quantify.start)?.rename(&encoding.rename.now_to_start)
-        };
-        Ok(Automaton::new(
-            map_edges(&self.initial, move_on)?,
-            move_on(&self.empty)?,
-            map_middle(&self.middle, move_on)?,
-        ))
+        let Automaton { initial, empty, middle, .. } = self.move_on(encoding, step)?;
+        Ok(Automaton::new(initial, empty, middle))
     }
 }
 

@@ -151,7 +151,8 @@ impl<'a> Search<'a> {
         let encoding = self.encoding;
         let views = self.nodes[node].views.clone();
         let saturation = post_star(encoding, &views[process], stop_at, false)?;
-        if !saturation.grew {
+        // The first tuple is shown even where nothing moves: nothing else shows the first configurations.
+        if !saturation.grew && self.nodes[node].parent.is_some() {
             return Ok(Watch::GoOn);
         }
         let globals = saturation.globals(encoding)?;
@@ -159,6 +160,9 @@ impl<'a> Search<'a> {
         let context = Context { node, process, views: &views, saturation: &saturation, globals: &globals };
         if watch(&context)? == Watch::Stop || saturation.stopped_at.is_some() {
             return Ok(Watch::Stop);
+        }
+        if !saturation.grew {
+            return Ok(Watch::GoOn);
         }
         let switches = globals.and(&encoding.may_switch)?;
         let classes = {

@@ -18,7 +18,7 @@
 //! neither quantified nor renamed. Relations are made when first used.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::bdd::{Bdd, Capacity, Cube, Fallible, Renaming, Store, Variable};
@@ -65,6 +65,7 @@ pub(crate) struct Encoding {
     locals: Vec<Blocks>,
     inputs: Vec<Vec<Variable>>,
     compiled: RefCell<Vec<Option<Rc<Compiled>>>>,
+    enabled: RefCell<BTreeMap<LabelId, Bdd>>,
     pub(crate) quantify: Quantify,
     pub(crate) rename: Rename,
     /// Where a context may end, over `Now`.
@@ -80,8 +81,6 @@ pub(crate) struct Quantify {
     pub(crate) start: Cube,
     pub(crate) other: Cube,
     pub(crate) now_globals: Cube,
-    /// All `Now` of locals.
-    pub(crate) locals: Cube,
     /// All `Entry`.
     pub(crate) entry: Cube,
     /// Locals, registers and `Entry`: what a head leaves out.
@@ -90,6 +89,8 @@ pub(crate) struct Quantify {
     pub(crate) all_but_start: Cube,
     pub(crate) saved_and_entry: Cube,
     pub(crate) inputs: Cube,
+    /// All `Next` and `Fresh`: what a rule makes.
+    pub(crate) made: Cube,
 }
 
 /// Renamings of whole copies.
@@ -175,7 +176,6 @@ impl Encoding {
             start: store.cube(of(&globals, &[Start]))?,
             other: store.cube(of(&globals, &[Other]))?,
             now_globals: store.cube(of(&globals, &[Now]))?,
-            locals: store.cube(of(&locals, &[Now]))?,
             entry: joined(&[of(&globals, &[Entry]), of(&locals, &[Entry])])?,
             beside_globals: joined(&[
                 of(&registers, &[Now]),
@@ -189,6 +189,11 @@ impl Encoding {
             ])?,
             saved_and_entry: joined(&[of(&locals, &[Now, Entry]), of(&globals, &[Entry])])?,
             inputs: store.cube(inputs.iter().flatten().copied())?,
+            made: joined(&[
+                of(&globals, &[Next]),
+                of(&registers, &[Next]),
+                of(&locals, &[Next, Fresh]),
+            ])?,
         };
         let rename = Rename {
             now_to_start: store.renaming(pairs(&globals, Now, Start)),
@@ -230,6 +235,7 @@ impl Encoding {
             locals,
             inputs,
             compiled,
+            enabled: RefCell::default(),
             quantify,
             rename,
             start_is_now,
@@ -331,6 +337,19 @@ impl Encoding {
         let made = Rc::new(self.compile(self.network.rule(id))?);
         self.compiled.borrow_mut()[id.index()] = Some(made.clone());
         Ok(made)
+    }
+
+    /// Where some rule applies at a label, over `Now`.
+    pub(crate) fn enabled(&self, label: LabelId) -> Fallible<Bdd> {
+        if let Some(known) = self.enabled.borrow().get(&label) {
+            return Ok(known.clone());
+        }
+        let mut all = self.store.falsity();
+        for &id in &self.rules_by_label[label.index()] {
+            all = all.or(&self.compiled(id)?.relation.exists(&self.quantify.made)?)?;
+        }
+        self.enabled.borrow_mut().insert(label, all.clone());
+        Ok(all)
     }
 
     /// How many rules have been given their relation.

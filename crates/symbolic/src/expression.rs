@@ -166,6 +166,19 @@ impl Expression {
         Expression::binary(Operator::Equal, self, Expression::constant(value, width))
     }
 
+    /// Whether it depends on inputs.
+    pub fn has_inputs(&self) -> bool {
+        match self {
+            Expression::Constant { .. } | Expression::Read(_) => false,
+            Expression::Input(_) => true,
+            Expression::Element(_, of) | Expression::Not(of) | Expression::Resize(_, of) => of.has_inputs(),
+            Expression::Binary(_, left, right) => left.has_inputs() || right.has_inputs(),
+            Expression::If(condition, yes, no) => {
+                condition.has_inputs() || yes.has_inputs() || no.has_inputs()
+            }
+        }
+    }
+
     /// Its width, or what is wrong with it. `width_of` gives variables and inputs theirs.
     pub fn width(&self, scope: &dyn Scope) -> Result<u32, String> {
         match self {

@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 
 use crate::expression::{Expression, Operator, Place};
 use crate::network::{
-    Assignment, Effect, Initial, Label, LabelId, Network, Procedure, ProcedureId, Process, Rule, Target, Variable,
+    Assignment, Effect, Initial, Label, LabelId, Network, Procedure, ProcedureId, Process, Rule, RuleId, Target,
+    Variable,
 };
 
 /// How a network with slots relates to the one with forks that it came from.
@@ -38,6 +39,8 @@ pub struct Slots {
     pub arguments: Vec<Vec<u32>>,
     /// For each entry, the locals that forks assign.
     pub given: BTreeMap<LabelId, Vec<u32>>,
+    /// For each rule, the one of the original that it is a case of; `None` for a child's first step.
+    pub origin: Vec<Option<RuleId>>,
 }
 
 /// The bits that hold the numbers from 0 to `largest`.
@@ -56,6 +59,7 @@ impl Network {
             ..Slots::default()
         };
         if !self.forks() {
+            map.origin = (0..self.rules.len() as u32).map(|rule| Some(RuleId(rule))).collect();
             return (network, map);
         }
         for rule in &self.rules {
@@ -111,6 +115,7 @@ impl Network {
                         value: Expression::constant(0, widths[index]),
                     });
                 }
+                map.origin.push(None);
                 network.rules.push(Rule {
                     from: waiting,
                     effect: Effect::Jump { to: entry },
@@ -169,9 +174,11 @@ impl Network {
     ) {
         let started = map.started.expect("a network with forks counts");
         network.rules.clear();
-        for rule in &self.rules {
+        for (index, rule) in self.rules.iter().enumerate() {
+            let origin = Some(RuleId(index as u32));
             let Effect::Fork { to, child } = rule.effect else {
                 network.rules.push(rule.clone());
+                map.origin.push(origin);
                 continue;
             };
             let number = map.entries.iter().position(|&entry| entry == child).expect("all are listed");
@@ -202,6 +209,7 @@ impl Network {
                 let kept =
                     rule.assignments.iter().filter(|assignment| !matches!(assignment.target, Target::Fresh(_)));
                 assignments.extend(kept.cloned());
+                map.origin.push(origin);
                 network.rules.push(Rule {
                     effect: Effect::Step { to },
                     guard: rule.guard.clone().and(started_is(slot)),
@@ -217,6 +225,7 @@ impl Network {
                 ..self.label(rule.from).clone()
             });
             map.overflow.push(overflow);
+            map.origin.push(origin);
             network.rules.push(Rule {
                 effect: Effect::Step { to: overflow },
                 guard: rule.guard.clone().and(started_is(slots)),

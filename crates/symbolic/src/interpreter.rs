@@ -172,6 +172,33 @@ impl<'a> Interpreter<'a> {
         all
     }
 
+    /// Whether a process can take a step. Where a guard depends on more inputs than can be enumerated, it is
+    /// taken to hold.
+    pub fn is_enabled(&self, configuration: &Configuration, thread: usize) -> bool {
+        let Some(running) = configuration.threads.get(thread) else { return false };
+        let Some(frame) = running.stack.last() else { return false };
+        let locals = &self.network.procedure_of(frame.label).locals;
+        let read = |place| match place {
+            Place::Global(index) => self.global(configuration, index),
+            Place::Local(index) => (frame.locals[index as usize], locals[index as usize].width),
+            Place::Register(index) => {
+                (running.registers[index as usize], self.network.registers[index as usize].width)
+            }
+        };
+        self.rules[frame.label.index()].iter().any(|&id| {
+            let rule = self.network.rule(id);
+            let holds = |inputs: Vec<u64>| {
+                let inputs: Vec<_> = inputs.into_iter().zip(rule.inputs.iter().copied()).collect();
+                rule.guard.evaluate(&read, &inputs).0 == 1
+            };
+            match rule.inputs.iter().sum::<u32>() {
+                _ if !rule.guard.has_inputs() => holds(vec![0; rule.inputs.len()]),
+                0..=MAX_INPUT_BITS => combinations(&rule.inputs).any(holds),
+                _ => true,
+            }
+        })
+    }
+
     fn fresh_procedure(&self, rule: &Rule) -> Option<&Procedure> {
         match rule.effect {
             Effect::Jump { to: label } | Effect::Push { callee: label, .. } | Effect::Fork { child: label, .. } => {

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::automaton::{Automaton, Edge, Edges, Middle, State, map_edges};
+use crate::automaton::{Automaton, Edge, Edges, Middle, State, map_edges, map_middle};
 use crate::bdd::{Bdd, Fallible};
 use crate::encoding::Encoding;
 use crate::network::{Effect, LabelId, RuleId};
@@ -278,13 +278,19 @@ impl Saturation {
     /// The configurations in which the process can be left, when the globals went from `Start` to `Now` as `step`
     /// says.
     pub(crate) fn rest(&self, encoding: &Encoding, step: &Bdd) -> Fallible<Automaton> {
+        let Automaton { initial, empty, middle, .. } = self.leave(encoding, step)?;
+        Ok(Automaton::new(initial, empty, middle))
+    }
+
+    /// As [`rest`](Saturation::rest), with the names that the states have here.
+    pub(crate) fn leave(&self, encoding: &Encoding, step: &Bdd) -> Fallible<Automaton> {
         let move_on = |relation: &Bdd| {
             relation.and_exists(step, &encoding.quantify.start)?.rename(&encoding.rename.now_to_start)
         };
-        Ok(Automaton::new(
+        Ok(Automaton::untrimmed(
             map_edges(&self.initial, move_on)?,
             move_on(&self.empty)?,
-            crate::automaton::map_middle(&self.middle, move_on)?,
+            map_middle(&self.middle, move_on)?,
         ))
     }
 }
