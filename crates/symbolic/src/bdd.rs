@@ -74,11 +74,13 @@ impl Capacity {
     /// assert!(Capacity::of_bytes(1 << 30).nodes > 1 << 24);
     /// ```
     pub fn of_bytes(bytes: u64) -> Capacity {
-        // A quarter to the cache, and never more nodes than an index of 31 bits can name.
-        let cache = (bytes / 4 / BYTES_PER_CACHE_ENTRY).clamp(1 << 10, 1 << 24);
+        // An eighth to the cache, but no more than pays: it is written in full when the store is made. And never
+        // more nodes than an index of 31 bits can name.
+        let cache = (bytes / 8 / BYTES_PER_CACHE_ENTRY).clamp(1 << 10, 1 << 21);
+        let cache = if cache.is_power_of_two() { cache } else { cache.next_power_of_two() / 2 };
         let rest = bytes.saturating_sub(cache * BYTES_PER_CACHE_ENTRY);
         let nodes = (rest / BYTES_PER_NODE).clamp(1 << 10, (1 << 31) - 16);
-        Capacity { nodes: nodes as usize, cache: (cache as usize).next_power_of_two() }
+        Capacity { nodes: nodes as usize, cache: cache as usize }
     }
 }
 

@@ -76,7 +76,7 @@ impl Default for Options {
 pub struct Progress {
     /// The number of contexts that is being looked at.
     pub contexts: u32,
-    /// View tuples made so far.
+    /// View tuples taken from the worklist so far.
     pub tuples: u64,
     /// BDD nodes held now.
     pub nodes: u64,
@@ -232,8 +232,10 @@ impl Run<'_> {
     /// Runs the search. Running out of nodes is an error here; what was finished before is in `self`.
     fn search(&mut self, progress: &mut dyn FnMut(Progress)) -> Fallible<Result<Option<Ended>, Error>> {
         let encoding = Encoding::new(self.lowered.clone(), Capacity::of_bytes(self.options.memory))?;
-        let result = self.levels(&encoding, progress);
+        let mut tuples = 0;
+        let result = self.levels(&encoding, &mut tuples, progress);
         self.statistics = vec![
+            ("view_tuples", tuples),
             ("bdd_nodes", encoding.store.peak() as u64),
             ("rules", self.lowered.rules.len() as u64),
             ("relations", encoding.relations() as u64),
@@ -244,6 +246,7 @@ impl Run<'_> {
     fn levels(
         &mut self,
         encoding: &Encoding,
+        tuples: &mut u64,
         progress: &mut dyn FnMut(Progress),
     ) -> Fallible<Result<Option<Ended>, Error>> {
         let mut search = Search::new(encoding, self.options.splitting)?;
@@ -255,12 +258,12 @@ impl Run<'_> {
             let finished = {
                 let this = &*self;
                 let stop_at = |label: LabelId| this.is_goal(label);
-                let (level, mut tuples) = (search.level + 1, search.nodes.len() as u64);
+                let level = search.level + 1;
                 search.advance(&stop_at, &mut |context| {
-                    tuples += 1;
+                    *tuples = context.expanded;
                     progress(Progress {
                         contexts: level,
-                        tuples,
+                        tuples: context.expanded,
                         nodes: encoding.store.sample() as u64,
                         elapsed: this.began.elapsed(),
                     });
@@ -353,7 +356,7 @@ impl Run<'_> {
         let all = search.heads.iter().flatten().filter(|head| !head.is_false());
         let heads: f64 = all.map(|head: &Bdd| head.count(bits)).sum();
         let mut extra = vec![
-            ("view_tuples", search.nodes.len() as u64),
+            ("view_tuples", search.expanded),
             ("bdd_nodes", encoding.store.peak() as u64),
         ];
         if heads < 9e15 {

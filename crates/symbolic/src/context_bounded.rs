@@ -43,6 +43,8 @@ pub(crate) struct Context<'a> {
     pub(crate) saturation: &'a Saturation,
     /// `U'(g, g')`.
     pub(crate) globals: &'a Bdd,
+    /// Tuples that have been taken from the worklist.
+    pub(crate) expanded: u64,
 }
 
 /// What a watcher answers.
@@ -115,11 +117,6 @@ impl<'a> Search<'a> {
         self.frontier.is_empty()
     }
 
-    /// The tuples of the level that is to be expanded next.
-    pub(crate) fn frontier(&self) -> &[usize] {
-        &self.frontier
-    }
-
     /// Adds a context: expands every tuple of the frontier. Answers whether the watcher let it finish.
     pub(crate) fn advance(
         &mut self,
@@ -157,7 +154,7 @@ impl<'a> Search<'a> {
         }
         let globals = saturation.globals(encoding)?;
         self.note_heads(process, &views, &saturation, &globals)?;
-        let context = Context { node, process, views: &views, saturation: &saturation, globals: &globals };
+        let context = Context { node, process, views: &views, saturation: &saturation, globals: &globals, expanded: self.expanded };
         if watch(&context)? == Watch::Stop || saturation.stopped_at.is_some() {
             return Ok(Watch::Stop);
         }
