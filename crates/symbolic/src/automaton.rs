@@ -145,6 +145,23 @@ impl Automaton {
         Ok(self.heads.get_or_init(|| heads))
     }
 
+    /// Whether another automaton has every transition of this one; then it accepts all that this one accepts.
+    pub(crate) fn is_within(&self, other: &Automaton) -> Fallible<bool> {
+        if self.initial.len() > other.initial.len() || self.middle.len() > other.middle.len() {
+            return Ok(false);
+        }
+        if !edges_within(&self.initial, &other.initial)? || !self.empty.minus(&other.empty)?.is_false() {
+            return Ok(false);
+        }
+        for (state, edges) in &self.middle {
+            match other.middle.get(state) {
+                Some(others) if edges_within(edges, others)? => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
     /// Every transition.
     pub(crate) fn relations(&self) -> impl Iterator<Item = &Bdd> {
         self.initial.values().chain(std::iter::once(&self.empty)).chain(self.middle.values().flatten().map(|(_, relation)| relation))
@@ -155,6 +172,18 @@ impl Automaton {
         let Automaton { initial, empty, middle, .. } = self.move_on(encoding, step)?;
         Ok(Automaton::new(initial, empty, middle))
     }
+}
+
+fn edges_within(edges: &Edges, others: &Edges) -> Fallible<bool> {
+    if !edges.keys().all(|edge| others.contains_key(edge)) {
+        return Ok(false);
+    }
+    for (edge, relation) in edges {
+        if *relation != others[edge] && !relation.minus(&others[edge])?.is_false() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Applies a function to each transition.

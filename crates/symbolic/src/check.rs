@@ -1,11 +1,12 @@
 //! A check: one question to one network, over growing numbers of contexts.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{
-    Bounds, CoverageRow, Gap, Guarantee, Measure, Outcome, Statistics, Verdict, Violation, ViolationKind,
+    Bounds, CoverageRow, Gap, Guarantee, Measure, Outcome, Schedule, Statistics, Verdict, Violation, ViolationKind,
 };
 
 use crate::bdd::{Bdd, Capacity, Fallible, Full};
@@ -18,7 +19,7 @@ use crate::goal;
 use crate::interpreter::{Configuration, Interpreter};
 use crate::marker::{Marker, markers};
 use crate::network::{LabelId, Network};
-use crate::replay::{Replayed, replay, top};
+use crate::replay::{Replayed, replay, rerun, top};
 use crate::split::Splitting;
 use crate::witness::{End, execution};
 use crate::{Error, memory};
@@ -112,21 +113,8 @@ pub fn check(
     if let Goal::Configuration(configuration) = &options.goal {
         fits(network, configuration)?;
     }
-    let (lowered, slots) = network.with_slots(options.threads);
-    lowered.validate()?;
-    let mut run = Run {
-        network,
-        options,
-        slots,
-        lowered: Rc::new(lowered),
-        goal_labels,
-        began: Instant::now(),
-        rows: Vec::new(),
-        reached: vec![false; network.labels.len()],
-        statistics: Vec::new(),
-        converged: false,
-        overflown: false,
-    };
+    let mut run = Run::new(network, options, goal_labels);
+    run.lowered.validate()?;
     let ended = match run.search(progress) {
         Ok(ended) => ended?,
         Err(Full) => Some(Ended::Gap(format!(
@@ -135,6 +123,31 @@ pub fn check(
         ))),
     };
     Ok(run.report(ended))
+}
+
+/// Replays the schedule of a violation that an earlier check of the same network reported.
+pub fn replay_schedule(network: &Network, options: &Options, schedule: &Schedule) -> Result<Report, Error> {
+    network.validate()?;
+    let goal_labels = goal_labels(network, &options.goal)?;
+    let mut run = Run::new(network, options, goal_labels);
+    let replayed = rerun(network, options.threads, schedule)?;
+    let running = replayed.trace.steps.last().map_or(0, |step| step.thread);
+    // The thread that ran last, or one that was there from the start.
+    let threads = std::iter::once(running).chain(0..replayed.last.threads.len());
+    let goal = threads.filter_map(|thread| top(&replayed.last, thread)).find(|&label| run.is_goal(label));
+    let found = match goal {
+        Some(label) => Found::Label(label),
+        _ if run.is_deadlock(&replayed.last, running) => Found::Deadlock,
+        _ if matches!(&options.goal, Goal::Configuration(wanted) if *wanted == replayed.last) => {
+            Found::Configuration
+        }
+        _ => {
+            let reason = "the schedule was replayed, and nothing went wrong".to_string();
+            return Ok(run.report(Some(Ended::Gap(reason))));
+        }
+    };
+    let violation = run.describe_violation(found, replayed, running);
+    Ok(run.report(Some(Ended::Violated(Box::new(violation)))))
 }
 
 /// The labels that are looked for.
@@ -191,6 +204,11 @@ fn fits(network: &Network, configuration: &Configuration) -> Result<(), Error> {
     Ok(())
 }
 
+/// Numbers by their JSON names.
+fn named(numbers: Vec<(&'static str, u64)>) -> Vec<(Cow<'static, str>, u64)> {
+    numbers.into_iter().map(|(name, number)| (name.into(), number)).collect()
+}
+
 /// A check under way.
 struct Run<'a> {
     network: &'a Network,
@@ -224,7 +242,24 @@ enum Found {
     Configuration,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(network: &'a Network, options: &'a Options, goal_labels: Vec<bool>) -> Run<'a> {
+        let (lowered, slots) = network.with_slots(options.threads);
+        Run {
+            network,
+            options,
+            slots,
+            lowered: Rc::new(lowered),
+            goal_labels,
+            began: Instant::now(),
+            rows: Vec::new(),
+            reached: vec![false; network.labels.len()],
+            statistics: Vec::new(),
+            converged: false,
+            overflown: false,
+        }
+    }
+
     fn is_goal(&self, label: LabelId) -> bool {
         self.goal_labels.get(label.index()).copied().unwrap_or(false)
     }
@@ -367,7 +402,7 @@ impl Run<'_> {
             measure: Measure::Contexts,
             states: (!seen.uncountable).then_some(seen.counted.len() as u64),
             elapsed: self.began.elapsed(),
-            extra,
+            extra: named(extra),
             ..CoverageRow::default()
         });
     }
@@ -404,11 +439,16 @@ impl Run<'_> {
         if !seen {
             return fail("it ends elsewhere");
         }
-        let (kind, message, label) = self.describe(found, &replayed, end.process);
+        let violation = self.describe_violation(found, replayed, end.process);
+        Ok(Ok(Some(Ended::Violated(Box::new(violation)))))
+    }
+
+    fn describe_violation(&mut self, found: Found, replayed: Replayed, process: usize) -> Violation {
+        let (kind, message, label) = self.describe(found, &replayed, process);
         if let Found::Label(label) = found {
             self.reached[label.index()] = true;
         }
-        Ok(Ok(Some(Ended::Violated(Box::new(Violation {
+        Violation {
             kind,
             message,
             location: label.and_then(|label| self.network.label(label).location.clone()),
@@ -418,7 +458,7 @@ impl Run<'_> {
             schedule: replayed.schedule,
             trace: replayed.trace,
             below: self.guarantee(),
-        })))))
+        }
     }
 
     /// As [`goal::deadlock`] defines it, on a configuration.
@@ -495,7 +535,7 @@ impl Run<'_> {
         let statistics = Statistics {
             elapsed,
             peak_memory_bytes: memory::peak(),
-            extra: self.statistics,
+            extra: named(self.statistics),
             ..Statistics::default()
         };
         Report {

@@ -9,7 +9,7 @@
 //!    distributes over any number of passive views and Theorem 1 holds unchanged.
 //! 2. A context in which its process reaches nothing new is skipped: what another process could do after it, it
 //!    can do before.
-//! 3. A tuple that was made before, with the same last process, is dropped.
+//! 3. A tuple that is contained in one that was made before, with the same last process, is dropped.
 //! 4. Contexts may end only where the switch guard holds; what is reached elsewhere counts as reached all the
 //!    same.
 
@@ -62,6 +62,8 @@ pub(crate) struct Search<'a> {
     /// The tuples of the level that is to be expanded next.
     frontier: Vec<usize>,
     known: HashMap<(usize, Vec<Rc<Automaton>>), ()>,
+    /// For each process, the tuples of which it was the last.
+    by_process: Vec<Vec<usize>>,
     /// For each process and label, the globals with which it has been on top, over `Now`.
     pub(crate) heads: Vec<Vec<Bdd>>,
     /// Contexts so far: the level of the frontier.
@@ -93,6 +95,7 @@ impl<'a> Search<'a> {
             nodes: Vec::new(),
             frontier: Vec::new(),
             known: HashMap::new(),
+            by_process: vec![Vec::new(); network.processes.len()],
             heads: vec![vec![encoding.store.falsity(); network.labels.len()]; network.processes.len()],
             level: 0,
             expanded: 0,
@@ -177,13 +180,36 @@ impl<'a> Search<'a> {
                     view.rebase(encoding, &step)?
                 }));
             }
-            if self.known.insert((process, next.clone()), ()).is_none() {
+            // With a single process there is nobody to go on.
+            if views.len() > 1 && self.is_new(process, &next)? {
                 self.frontier.push(self.nodes.len());
                 self.nodes.push(Node { parent: Some(node), process: Some(process), step, views: next });
             }
         }
         encoding.store.sample();
         Ok(Watch::GoOn)
+    }
+
+    /// Whether no tuple with the same last process contains this one; if so, notes it.
+    fn is_new(&mut self, process: usize, views: &[Rc<Automaton>]) -> Fallible<bool> {
+        if self.known.insert((process, views.to_vec()), ()).is_some() {
+            return Ok(false);
+        }
+        let own = &mut self.by_process[process];
+        for &other in own.iter().rev() {
+            let mut inside = true;
+            for (view, other) in views.iter().zip(&self.nodes[other].views) {
+                if !view.is_within(other)? {
+                    inside = false;
+                    break;
+                }
+            }
+            if inside {
+                return Ok(false);
+            }
+        }
+        own.push(self.nodes.len());
+        Ok(true)
     }
 
     fn note_heads(

@@ -99,7 +99,7 @@ impl<'a> Interpreter<'a> {
     }
 
     /// The initial configuration in which the variables that may be anything have these values, in order.
-    fn initial_with(&self, free: Vec<u64>) -> Configuration {
+    pub(crate) fn initial_with(&self, free: Vec<u64>) -> Configuration {
         let mut free = free.into_iter();
         let network = self.network;
         let globals = fresh(&network.globals, &vec![None; network.globals.len()], &mut free);

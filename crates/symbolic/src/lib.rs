@@ -24,7 +24,7 @@ mod replay;
 pub mod split;
 mod witness;
 
-pub use check::{Goal, Options, Progress, Report, check};
+pub use check::{Goal, Options, Progress, Report, check, replay_schedule};
 pub use error::Error;
 pub use fork::Slots;
 pub use marker::{Mark, Marker};

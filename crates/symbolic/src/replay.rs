@@ -8,7 +8,8 @@ use selvedge_core::{Decision, Schedule, Step, ThreadId, Trace};
 use crate::Error;
 use crate::fork::Slots;
 use crate::interpreter::{Configuration, Interpreter, Thread};
-use crate::network::{Effect, LabelId, Network, RuleId, Variable};
+use crate::encoding::{fresh_label, fresh_targets};
+use crate::network::{Effect, Initial, LabelId, Network, RuleId, Variable};
 use crate::witness::{Execution, free_values};
 
 /// An execution that was replayed.
@@ -35,12 +36,22 @@ pub(crate) fn replay(
     lowered: &Network,
     execution: &Execution,
 ) -> Result<Replayed, Error> {
-    let moves = given_moves(slots, lowered, execution);
+    let moves = given_moves(network, slots, lowered, execution);
     let first = Configuration {
         globals: execution.first.globals[..slots.globals].to_vec(),
         threads: execution.first.threads[..slots.processes].to_vec(),
     };
-    let interpreter = Interpreter::new(network, slots.waiting.len() as u32)?;
+    perform(network, slots.waiting.len() as u32, first, moves)
+}
+
+/// Runs moves on the interpreter, and writes them down.
+fn perform(
+    network: &Network,
+    created: u32,
+    first: Configuration,
+    moves: Vec<Given>,
+) -> Result<Replayed, Error> {
+    let interpreter = Interpreter::new(network, created)?;
     let fail = |message: String| Err(Error::Replay { message });
     if !interpreter.is_initial(&first) {
         return fail("it does not begin with a first configuration".into());
@@ -97,7 +108,7 @@ fn begin(network: &Network, first: &Configuration) -> Vec<Decision> {
 
 /// The moves in terms of the network as it was given. A child's first step goes away; what it chose for the
 /// child's locals is chosen by the fork.
-fn given_moves(slots: &Slots, lowered: &Network, execution: &Execution) -> Vec<Given> {
+fn given_moves(network: &Network, slots: &Slots, lowered: &Network, execution: &Execution) -> Vec<Given> {
     let chosen_at_start = |slot: usize| {
         let process = slots.processes + slot;
         execution
@@ -120,14 +131,57 @@ fn given_moves(slots: &Slots, lowered: &Network, execution: &Execution) -> Vec<G
                     == crate::network::Target::Place(crate::expression::Place::Global(counter))
             });
             if forks {
-                // A child that never steps may have any locals: all 0, as many as there can be.
-                free = chosen_at_start(started).unwrap_or_else(|| vec![0; 64]);
+                // A child that never steps may have any locals: all 0.
+                free = chosen_at_start(started).unwrap_or_else(|| vec![0; free_count(network, origin)]);
                 started += 1;
             }
         }
         moves.push(Given { thread: *process, rule: origin, inputs: made.inputs.clone(), free });
     }
     moves
+}
+
+/// How many locals of the frame that a rule makes may be anything.
+fn free_count(network: &Network, id: RuleId) -> usize {
+    let rule = network.rule(id);
+    let Some(label) = fresh_label(rule) else { return 0 };
+    let given: Vec<u32> = fresh_targets(rule).collect();
+    let locals = network.procedure_of(label).locals.iter().enumerate();
+    locals
+        .filter(|(index, local)| local.initial == Initial::Any && !given.contains(&(*index as u32)))
+        .count()
+}
+
+/// Replays a schedule that an earlier check gave, on the interpreter alone.
+pub(crate) fn rerun(network: &Network, created: u32, schedule: &Schedule) -> Result<Replayed, Error> {
+    let interpreter = Interpreter::new(network, created)?;
+    let mut decisions = schedule.0.iter().copied().peekable();
+    let bad = || Error::Replay { message: "the schedule is not one of this program".into() };
+    let next_value = |decisions: &mut dyn Iterator<Item = Decision>| match decisions.next() {
+        Some(Decision::Value(value)) => Ok(u64::from(value)),
+        _ => Err(bad()),
+    };
+    let values = |decisions: &mut dyn Iterator<Item = Decision>, count: usize| {
+        (0..count).map(|_| next_value(decisions)).collect::<Result<Vec<_>, _>>()
+    };
+    let open = |variables: &[Variable]| variables.iter().filter(|v| v.initial == Initial::Any).count();
+    let mut count = open(&network.globals);
+    for process in &network.processes {
+        count += open(&network.procedure_of(process.entry).locals);
+    }
+    let first = interpreter.initial_with(values(&mut decisions, count)?);
+    let (mut now, mut moves) = (first.clone(), Vec::new());
+    while let Some(decision) = decisions.next() {
+        let Decision::Thread(thread) = decision else { return Err(bad()) };
+        let thread = thread.index();
+        let choice = values(&mut decisions, 1)?[0] as usize;
+        let &rule = interpreter.rules_of(&now, thread).get(choice).ok_or_else(bad)?;
+        let inputs = values(&mut decisions, network.rule(rule).inputs.len())?;
+        let free = values(&mut decisions, free_count(network, rule))?;
+        now = interpreter.fire(&now, thread, rule, &inputs, &free).ok_or_else(bad)?;
+        moves.push(Given { thread, rule, inputs, free });
+    }
+    perform(network, created, first, moves)
 }
 
 /// The globals, the registers and the top frame's locals, by name.

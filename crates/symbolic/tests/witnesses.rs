@@ -7,7 +7,7 @@ use selvedge_core::Verdict;
 use selvedge_symbolic::generate::{Random, Shape, network};
 use selvedge_symbolic::interpreter::{Configuration, Interpreter};
 use selvedge_symbolic::network::{LabelId, Network};
-use selvedge_symbolic::{Goal, Options, Report, Splitting, check};
+use selvedge_symbolic::{Goal, Options, Splitting, check, replay_schedule};
 
 const CONTEXTS: u32 = 3;
 
@@ -17,7 +17,8 @@ fn options(seed: u64, goal: Goal, threads: u32) -> Options {
 }
 
 /// Checks a report against the first bound at which the explicit search has what was looked for.
-fn expect(report: &Report, bound: Option<usize>, about: &str) {
+fn expect(network: &Network, options: &Options, bound: Option<usize>, about: &str) {
+    let report = check(network, options, &mut |_| {}).unwrap();
     match (&report.outcome.verdict, bound) {
         (Verdict::Violated(violation), Some(bound)) => {
             let contexts = bound.max(1) as u32;
@@ -25,6 +26,11 @@ fn expect(report: &Report, bound: Option<usize>, about: &str) {
             assert_eq!(below + 1, contexts, "{about}: found too early or too late");
             assert!(violation.contexts.unwrap() <= contexts, "{about}: {:?}", violation.contexts);
             assert_eq!(violation.trace.switches(), violation.switches, "{about}");
+            // The schedule alone leads to the same violation.
+            let schedule = violation.schedule.to_string().parse().unwrap();
+            let again = replay_schedule(network, options, &schedule).unwrap();
+            let again = again.outcome.violation().unwrap_or_else(|| panic!("{about}: not again"));
+            assert_eq!((&again.message, &again.trace), (&violation.message, &violation.trace), "{about}");
         }
         (Verdict::Violated(_), None) => panic!("{about}: found, and yet it is not there"),
         (_, Some(bound)) => panic!("{about}: missed at {bound} contexts"),
@@ -74,8 +80,7 @@ fn configurations() {
         for _ in 0..3 {
             let wanted = all[random.below(all.len() as u64) as usize].clone();
             let bound = first(layers, |configuration| *configuration == wanted);
-            let report = check(&network, &options(seed, Goal::Configuration(wanted), 0), &mut |_| {}).unwrap();
-            expect(&report, bound, &format!("seed {seed}"));
+            expect(&network, &options(seed, Goal::Configuration(wanted), 0), bound, &format!("seed {seed}"));
         }
     });
 }
@@ -95,8 +100,7 @@ fn labels(first_seed: u64, shape: Shape, threads: u32) {
             return;
         }
         let goal = Goal::Label(network.label(label).name.clone());
-        let report = check(&network, &options(seed, goal, threads), &mut |_| {}).unwrap();
-        expect(&report, first(layers, at), &format!("seed {seed} label {label:?}"));
+        expect(&network, &options(seed, goal, threads), first(layers, at), &format!("seed {seed} label {label:?}"));
     });
 }
 
@@ -141,7 +145,6 @@ fn deadlocks() {
         if network.switch_guard.is_some() {
             return;
         }
-        let report = check(&network, &options(seed, Goal::Violation, 0), &mut |_| {}).unwrap();
-        expect(&report, first(layers, is_deadlock), &format!("seed {seed}"));
+        expect(&network, &options(seed, Goal::Violation, 0), first(layers, is_deadlock), &format!("seed {seed}"));
     });
 }
