@@ -266,7 +266,7 @@ impl<'a> Run<'a> {
 
     /// Runs the search. Running out of nodes is an error here; what was finished before is in `self`.
     fn search(&mut self, progress: &mut dyn FnMut(Progress)) -> Fallible<Result<Option<Ended>, Error>> {
-        let encoding = Encoding::new(self.lowered.clone(), Capacity::of_bytes(self.options.memory))?;
+        let encoding = Encoding::new(self.lowered.clone(), Capacity::of_bytes(self.options.memory), self.options.converge)?;
         let mut tuples = 0;
         let result = self.levels(&encoding, &mut tuples, progress);
         self.statistics = vec![
@@ -285,7 +285,7 @@ impl<'a> Run<'a> {
         progress: &mut dyn FnMut(Progress),
     ) -> Fallible<Result<Option<Ended>, Error>> {
         let mut search = Search::new(encoding, self.options.splitting)?;
-        let mut converging = self.options.converge.then(|| Converging::new(encoding));
+        let mut converging = if self.options.converge { Converging::new(encoding)? } else { None };
         let mut seen = Seen::default();
         let wants_deadlock =
             self.options.goal == Goal::Violation && self.lowered.labels.iter().any(|label| label.blocks);
@@ -320,7 +320,6 @@ impl<'a> Run<'a> {
             self.converged = search.is_exhausted();
             if !self.converged
                 && let Some(converging) = &mut converging
-                && search.level < self.options.contexts
             {
                 self.converged = converging.level_finished(&search)?;
             }

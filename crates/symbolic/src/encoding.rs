@@ -64,6 +64,8 @@ pub(crate) struct Encoding {
     registers: Vec<Blocks>,
     locals: Vec<Blocks>,
     inputs: Vec<Vec<Variable>>,
+    /// For each process, the variables of its part of a visible state; empty if there are none.
+    pub(crate) tops: Vec<Top>,
     compiled: RefCell<Vec<Option<Rc<Compiled>>>>,
     enabled: RefCell<BTreeMap<LabelId, Bdd>>,
     pub(crate) quantify: Quantify,
@@ -74,6 +76,14 @@ pub(crate) struct Encoding {
     pub(crate) start_is_now: Bdd,
     pub(crate) start_is_other: Bdd,
     pub(crate) start_less_other: Bdd,
+}
+
+/// The variables for the registers and the topmost frame of one process, besides those of the others.
+pub(crate) struct Top {
+    registers: Vec<Vec<Variable>>,
+    locals: Vec<Vec<Variable>>,
+    /// The label's number, or the number of labels where the stack is empty.
+    pub(crate) label: Vec<Variable>,
 }
 
 /// Sets of variables that are quantified together.
@@ -89,6 +99,10 @@ pub(crate) struct Quantify {
     pub(crate) all_but_start: Cube,
     pub(crate) saved_and_entry: Cube,
     pub(crate) inputs: Cube,
+    /// `Now` of locals.
+    pub(crate) locals: Cube,
+    /// `Now` of globals and registers, and `Fresh` of locals: what is visible besides the frame below a call.
+    pub(crate) all_but_locals: Cube,
     /// All `Next` and `Fresh`: what a rule makes.
     pub(crate) made: Cube,
 }
@@ -108,7 +122,7 @@ pub(crate) struct Rename {
 
 impl Encoding {
     /// Encodes a network without forks.
-    pub(crate) fn new(network: Rc<Network>, capacity: Capacity) -> Fallible<Encoding> {
+    pub(crate) fn new(network: Rc<Network>, capacity: Capacity, visible: bool) -> Fallible<Encoding> {
         let mut layout = Layout::default();
         let mut locals: Vec<(u32, bool)> = Vec::new();
         for procedure in &network.procedures {
@@ -141,6 +155,7 @@ impl Encoding {
             .collect();
         let registers: Vec<_> =
             network.registers.iter().map(|variable| layout.add(variable.width, &[Now, Next])).collect();
+        let locals_widths: Vec<u32> = locals.iter().map(|&(width, _)| width).collect();
         let locals: Vec<_> = locals
             .iter()
             .map(|&(width, parameter)| {
@@ -149,6 +164,15 @@ impl Encoding {
             })
             .collect();
         let inputs: Vec<_> = inputs.iter().map(|&width| layout.add(width, &[Fresh])).collect();
+        // Visible states have the top of every process side by side: a copy of registers and locals for each.
+        let label_bits = u32::BITS - (network.labels.len() as u32).leading_zeros();
+        let copies: Vec<Vec<usize>> = (0..if visible { network.processes.len() } else { 0 })
+            .map(|_| {
+                let registers = network.registers.iter().map(|variable| variable.width);
+                let widths = registers.chain(locals_widths.iter().copied()).chain([label_bits]);
+                widths.map(|width| layout.add(width, &[Now])).collect()
+            })
+            .collect();
         let placed = layout.place();
         let store = Store::new(placed.count, capacity)?;
         let take = |indices: Vec<usize>| -> Vec<Blocks> {
@@ -158,6 +182,16 @@ impl Encoding {
         let inputs: Vec<Vec<Variable>> =
             take(inputs).into_iter().map(|blocks| blocks[Block::Fresh as usize].clone()).collect();
 
+        let tops: Vec<Top> = copies
+            .into_iter()
+            .map(|own| {
+                let mut bits: Vec<Vec<Variable>> =
+                    take(own).into_iter().map(|blocks| blocks[Block::Now as usize].clone()).collect();
+                let label = bits.pop().unwrap_or_default();
+                let locals = bits.split_off(registers.len());
+                Top { registers: bits, locals, label }
+            })
+            .collect();
         let of = |list: &[Blocks], copies: &[Block]| -> Vec<Variable> {
             list.iter()
                 .flat_map(|blocks| copies.iter().flat_map(|&copy| blocks[copy as usize].iter().copied()))
@@ -189,6 +223,12 @@ impl Encoding {
             ])?,
             saved_and_entry: joined(&[of(&locals, &[Now, Entry]), of(&globals, &[Entry])])?,
             inputs: store.cube(inputs.iter().flatten().copied())?,
+            locals: store.cube(of(&locals, &[Now]))?,
+            all_but_locals: joined(&[
+                of(&globals, &[Now]),
+                of(&registers, &[Now]),
+                of(&locals, &[Fresh]),
+            ])?,
             made: joined(&[
                 of(&globals, &[Next]),
                 of(&registers, &[Next]),
@@ -234,6 +274,7 @@ impl Encoding {
             registers,
             locals,
             inputs,
+            tops,
             compiled,
             enabled: RefCell::default(),
             quantify,
@@ -350,6 +391,14 @@ impl Encoding {
         }
         self.enabled.borrow_mut().insert(label, all.clone());
         Ok(all)
+    }
+
+    /// Each `Now` of registers and locals, with its copy in a process's part of a visible state.
+    pub(crate) fn top_pairs(&self, process: usize) -> Vec<(Variable, Variable)> {
+        let top = &self.tops[process];
+        let now = self.registers.iter().chain(&self.locals).map(|blocks| &blocks[Block::Now as usize]);
+        let copies = top.registers.iter().chain(&top.locals);
+        now.zip(copies).flat_map(|(now, copy)| now.iter().copied().zip(copy.iter().copied())).collect()
     }
 
     /// How many rules have been given their relation.

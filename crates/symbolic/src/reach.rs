@@ -55,7 +55,7 @@ pub fn reachable(network: &Network, extent: &Extent) -> Result<Option<Vec<Level>
 }
 
 fn run(network: Rc<Network>, slots: &Slots, extent: &Extent) -> Fallible<Vec<Level>> {
-    let encoding = Encoding::new(network, Capacity { nodes: 1 << 18, cache: 1 << 14 })?;
+    let encoding = Encoding::new(network, Capacity { nodes: 1 << 18, cache: 1 << 14 }, false)?;
     let mut search = Search::new(&encoding, extent.splitting)?;
     let mut written: HashSet<Configuration> = HashSet::new();
     let (mut too_many, mut deeper) = (false, false);
