@@ -30,7 +30,10 @@ struct Parser<'a> {
 }
 
 /// Deeper nesting than this is refused.
-const DEEPEST: u32 = 100;
+const DEEPEST: u32 = 60;
+
+/// So is a longer row of operators.
+const LONGEST: u32 = 200;
 
 type Parsed<T> = Result<T, Error>;
 
@@ -488,32 +491,20 @@ impl Parser<'_> {
         })
     }
 
-    /// Binary operators, by level: `=>`, `||`, `&&`, `|`, `^`, `&`, comparisons, shifts, sums, products.
-    fn binary(&mut self, level: usize) -> Parsed<Expression> {
-        const LEVELS: [&[&str]; 10] = [
-            &["=>"],
-            &["||"],
-            &["&&"],
-            &["|"],
-            &["^"],
-            &["&"],
-            &["==", "=", "!=", "<=", ">=", "<", ">"],
-            &["<<", ">>"],
-            &["+", "-"],
-            &["*"],
-        ];
-        let Some(signs) = LEVELS.get(level) else { return self.unary() };
-        let mut left = self.binary(level + 1)?;
-        loop {
+    /// Operands joined by binary operators that bind at least as strongly as a level.
+    fn binary(&mut self, least: u32) -> Parsed<Expression> {
+        let mut left = self.unary()?;
+        for joined in 0.. {
             let at = self.at();
             let Token::Sign(sign) = *self.token() else { return Ok(left) };
-            if !signs.contains(&sign) {
-                return Ok(left);
+            let Some(level) = level(sign).filter(|&level| level >= least) else { return Ok(left) };
+            if joined >= LONGEST {
+                return self.fail(&format!("at most {LONGEST} operators in a row"));
             }
             self.next();
             // Implication groups to the right, everything else to the left.
-            let right =
-                if level == 0 { self.nested(|parser| parser.binary(0))? } else { self.binary(level + 1)? };
+            let next = if level == 0 { 0 } else { level + 1 };
+            let right = self.nested(|parser| parser.binary(next))?;
             let (left_box, right_box) = (Box::new(left), Box::new(right));
             let kind = match sign {
                 "=>" => Value::Logical(Logical::Implies, left_box, right_box),
@@ -525,6 +516,7 @@ impl Parser<'_> {
             };
             left = Expression { at, kind };
         }
+        Ok(left)
     }
 
     fn unary(&mut self) -> Parsed<Expression> {
@@ -601,6 +593,23 @@ impl Parser<'_> {
         };
         Ok(Expression { at, kind })
     }
+}
+
+/// How strongly a binary operator binds.
+fn level(sign: &str) -> Option<u32> {
+    Some(match sign {
+        "=>" => 0,
+        "||" => 1,
+        "&&" => 2,
+        "|" => 3,
+        "^" => 4,
+        "&" => 5,
+        "==" | "=" | "!=" | "<=" | ">=" | "<" | ">" => 6,
+        "<<" | ">>" => 7,
+        "+" | "-" => 8,
+        "*" => 9,
+        _ => return None,
+    })
 }
 
 fn operator(sign: &str) -> Operator {

@@ -62,8 +62,9 @@ pub(crate) struct Search<'a> {
     /// The tuples of the level that is to be expanded next.
     frontier: Vec<usize>,
     known: HashMap<(usize, Vec<Rc<Automaton>>), ()>,
-    /// For each process, the tuples of which it was the last.
-    by_process: Vec<Vec<usize>>,
+    /// The tuples by their last process, and if splitting is eager by their globals: only those can contain
+    /// another.
+    comparable: HashMap<(usize, Option<Bdd>), Vec<usize>>,
     /// For each process and label, the globals with which it has been on top, over `Now`.
     pub(crate) heads: Vec<Vec<Bdd>>,
     /// Contexts so far: the level of the frontier.
@@ -95,7 +96,7 @@ impl<'a> Search<'a> {
             nodes: Vec::new(),
             frontier: Vec::new(),
             known: HashMap::new(),
-            by_process: vec![Vec::new(); network.processes.len()],
+            comparable: HashMap::new(),
             heads: vec![vec![encoding.store.falsity(); network.labels.len()]; network.processes.len()],
             level: 0,
             expanded: 0,
@@ -181,7 +182,7 @@ impl<'a> Search<'a> {
                 }));
             }
             // With a single process there is nobody to go on.
-            if views.len() > 1 && self.is_new(process, &next)? {
+            if views.len() > 1 && self.is_new(process, &step, &next)? {
                 self.frontier.push(self.nodes.len());
                 self.nodes.push(Node { parent: Some(node), process: Some(process), step, views: next });
             }
@@ -191,11 +192,15 @@ impl<'a> Search<'a> {
     }
 
     /// Whether no tuple with the same last process contains this one; if so, notes it.
-    fn is_new(&mut self, process: usize, views: &[Rc<Automaton>]) -> Fallible<bool> {
+    fn is_new(&mut self, process: usize, step: &Bdd, views: &[Rc<Automaton>]) -> Fallible<bool> {
         if self.known.insert((process, views.to_vec()), ()).is_some() {
             return Ok(false);
         }
-        let own = &mut self.by_process[process];
+        let globals = match self.splitting {
+            Splitting::Eager => Some(step.exists(&self.encoding.quantify.start)?),
+            Splitting::Lazy => None,
+        };
+        let own = self.comparable.entry((process, globals)).or_default();
         for &other in own.iter().rev() {
             let mut inside = true;
             for (view, other) in views.iter().zip(&self.nodes[other].views) {

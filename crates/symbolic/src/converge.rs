@@ -25,6 +25,9 @@ use crate::context_bounded::Search;
 use crate::encoding::{Block, Encoding};
 use crate::network::{Effect, LabelId, ProcedureId};
 
+/// Where visible states take more nodes than this, they are given up: the claim is not worth any price.
+const MOST_NODES: usize = 20_000;
+
 /// Watches the levels of a search.
 pub(crate) struct Converging<'a> {
     encoding: &'a Encoding,
@@ -37,6 +40,7 @@ pub(crate) struct Converging<'a> {
     visible: Bdd,
     levels: usize,
     generators: Option<Bdd>,
+    given_up: bool,
 }
 
 /// How one process's part of visible states is made and taken apart.
@@ -70,6 +74,7 @@ impl<'a> Converging<'a> {
             visible: store.falsity(),
             levels: 0,
             generators: None,
+            given_up: false,
         }))
     }
 
@@ -78,7 +83,7 @@ impl<'a> Converging<'a> {
         self.ends.push(search.nodes.len());
         let plateau = self.last_heads.as_ref() == Some(&search.heads);
         self.last_heads = Some(search.heads.clone());
-        if !plateau {
+        if !plateau || self.given_up {
             return Ok(false);
         }
         // Heads are what is visible with parts left out: only where they stay the same is it worth to look.
@@ -86,14 +91,19 @@ impl<'a> Converging<'a> {
         self.see(search, last - 1)?;
         let before = self.visible.clone();
         self.see(search, last)?;
-        if self.visible != before {
+        if self.visible != before || self.given_up {
             return Ok(false);
         }
         if self.generators.is_none() {
-            self.generators = Some(self.find_generators()?);
+            self.generators = self.find_generators()?;
         }
-        let generators = self.generators.as_ref().expect("they were found");
-        Ok(generators.minus(&self.visible)?.is_false())
+        match &self.generators {
+            Some(generators) => Ok(generators.minus(&self.visible)?.is_false()),
+            None => {
+                self.given_up = true;
+                Ok(false)
+            }
+        }
     }
 
     /// Adds the visible states of all levels up to one.
@@ -111,6 +121,10 @@ impl<'a> Converging<'a> {
                 }
                 if let Some(all) = all {
                     self.visible = self.visible.or(&all)?;
+                }
+                if self.visible.nodes() > MOST_NODES {
+                    self.given_up = true;
+                    return Ok(());
                 }
             }
             self.levels += 1;
@@ -139,8 +153,8 @@ impl<'a> Converging<'a> {
         self.encoding.point(&self.encoding.tops[process].label, number)
     }
 
-    /// The visible states that pops may bring about, over-approximated.
-    fn find_generators(&self) -> Fallible<Bdd> {
+    /// The visible states that pops may bring about, over-approximated; `None` if they are too many.
+    fn find_generators(&self) -> Fallible<Option<Bdd>> {
         let encoding = self.encoding;
         let families = families(encoding);
         let store = &encoding.store;
@@ -163,13 +177,16 @@ impl<'a> Converging<'a> {
                         continue;
                     }
                     self.apply(process, label, &here, &families, &mut states, &mut generators, &mut left)?;
+                    if states.nodes() > MOST_NODES {
+                        return Ok(None);
+                    }
                 }
             }
             if states == before && left == before_left {
                 break;
             }
         }
-        generators.rename(&encoding.rename.now_to_start)
+        generators.rename(&encoding.rename.now_to_start).map(Some)
     }
 
     /// The states with a label on top of a process, its registers and locals in `Now`.
