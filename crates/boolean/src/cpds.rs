@@ -16,7 +16,8 @@
 use selvedge_core::Location;
 use selvedge_symbolic::expression::{Expression, Place};
 use selvedge_symbolic::network::{
-    Assignment, Effect, Initial, Label, LabelId, Network, Procedure, ProcedureId, Process, Rule, Target, Variable,
+    Assignment, Effect, Initial, Label, LabelId, Network, Procedure, ProcedureId, Process, Rule, Target,
+    Variable,
 };
 
 use crate::Error;
@@ -39,9 +40,10 @@ struct Line<'a> {
 
 impl<'a> Line<'a> {
     fn expected<T>(&self, expected: &str, found: Option<Word<'a>>) -> Result<T, Error> {
-        let (found, column) = found.map_or(("the end of the line".to_string(), self.end), |(word, column)| {
-            (format!("`{word}`"), column)
-        });
+        let (found, column) = found
+            .map_or(("the end of the line".to_string(), self.end), |(word, column)| {
+                (format!("`{word}`"), column)
+            });
         let at = At { line: self.number, column };
         Err(Error::Syntax { location: at.in_file(self.file), expected: expected.into(), found })
     }
@@ -87,8 +89,14 @@ fn words(line: &str) -> Vec<Word<'_>> {
 
 /// Reads a CPDS file.
 pub(crate) fn read(file: &str, text: &str) -> Result<Network, Error> {
-    let mut reader =
-        Reader { file, states: None, width: 1, network: Network::default(), threads: Vec::new(), initial: None };
+    let mut reader = Reader {
+        file,
+        states: None,
+        width: 1,
+        network: Network::default(),
+        threads: Vec::new(),
+        initial: None,
+    };
     for (index, line) in text.lines().enumerate() {
         let code = line.split('#').next().unwrap_or_default();
         let words = words(code);

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 
 use selvedge_symbolic::expression::{Expression, Place};
 use selvedge_symbolic::network::{
-    Assignment, Effect, Initial, Label, LabelId, Network, Procedure, ProcedureId, Process, Rule, Target, Variable,
+    Assignment, Effect, Initial, Label, LabelId, Network, Procedure, ProcedureId, Process, Rule, Target,
+    Variable,
 };
 
 use crate::Error;
@@ -352,7 +353,8 @@ impl<'s, 'a> Body<'s, 'a> {
                 self.assign(statement, targets, values, constrain.as_ref(), at, next)?;
             }
             Kind::Dead(targets) => {
-                let zero = |target: &ast::Target| ast::Expression { at: target.at, kind: ast::Value::Number(0) };
+                let zero =
+                    |target: &ast::Target| ast::Expression { at: target.at, kind: ast::Value::Number(0) };
                 let values: Vec<_> = targets.iter().map(zero).collect();
                 self.assign(statement, targets, &values, None, at, next)?;
             }
@@ -384,10 +386,8 @@ impl<'s, 'a> Body<'s, 'a> {
             Kind::StartAt(name) => {
                 let child = self.named(name, statement.at)?;
                 let count = self.shared.network.procedures[self.id.index()].locals.len() as u32;
-                let copy = |index| Assignment {
-                    target: Target::Fresh(index),
-                    value: Expression::local(index),
-                };
+                let copy =
+                    |index| Assignment { target: Target::Fresh(index), value: Expression::local(index) };
                 let parts = Parts { assignments: (0..count).map(copy).collect(), ..Parts::default() };
                 self.rule(at, Effect::Fork { to: next, child }, parts, text);
             }
@@ -410,7 +410,8 @@ impl<'s, 'a> Body<'s, 'a> {
                 self.rule(at, step, parts, text);
             }
             Kind::EndThread => {
-                let ended = self.shared.label(format!("ended at line {}", statement.at.line), self.id, statement.at);
+                let ended =
+                    self.shared.label(format!("ended at line {}", statement.at.line), self.id, statement.at);
                 let mut parts = Parts::default();
                 if let Some(atomic) = self.shared.atomic {
                     parts = parts.set(Place::Global(atomic), Expression::truth(false));
@@ -641,7 +642,8 @@ impl<'s, 'a> Body<'s, 'a> {
         let results = &self.procedure.results;
         if values.len() != results.len() {
             let (gives, has) = (values.len(), results.len());
-            let message = format!("{gives} values are returned, and `{}` has {has} results", self.procedure.name);
+            let message =
+                format!("{gives} values are returned, and `{}` has {has} results", self.procedure.name);
             return self.fail(statement.at, message, "return a value for each result");
         }
         let mut lowering = self.lowering();

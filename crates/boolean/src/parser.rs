@@ -3,15 +3,53 @@
 use selvedge_symbolic::expression::{MAX_WIDTH, Operator};
 
 use crate::Error;
-use crate::ast::{Declaration, Expression, Kind, Logical, Procedure, Process, Program, Statement, Target, Value};
+use crate::ast::{
+    Declaration, Expression, Kind, Logical, Procedure, Process, Program, Statement, Target, Value,
+};
 use crate::lexer::{At, Token, tokens};
 
 /// Words that cannot be names.
 const KEYWORDS: [&str; 40] = [
-    "decl", "void", "bool", "int", "begin", "end", "if", "then", "elsif", "else", "fi", "while", "do", "od",
-    "goto", "return", "assume", "assert", "await", "skip", "start_thread", "end_thread", "atomic_begin",
-    "atomic_end", "constrain", "schoose", "choose", "lock", "unlock", "dead", "process", "true", "false", "T",
-    "F", "dfs", "enforce", "abortif", "print", "where",
+    "decl",
+    "void",
+    "bool",
+    "int",
+    "begin",
+    "end",
+    "if",
+    "then",
+    "elsif",
+    "else",
+    "fi",
+    "while",
+    "do",
+    "od",
+    "goto",
+    "return",
+    "assume",
+    "assert",
+    "await",
+    "skip",
+    "start_thread",
+    "end_thread",
+    "atomic_begin",
+    "atomic_end",
+    "constrain",
+    "schoose",
+    "choose",
+    "lock",
+    "unlock",
+    "dead",
+    "process",
+    "true",
+    "false",
+    "T",
+    "F",
+    "dfs",
+    "enforce",
+    "abortif",
+    "print",
+    "where",
 ];
 
 /// Parses a program.
@@ -308,7 +346,9 @@ impl Parser<'_> {
 
     fn statement(&mut self) -> Parsed<Statement> {
         let mut labels = Vec::new();
-        while let (Token::Word(_), Some((Token::Sign(":"), _))) = (self.token(), self.tokens.get(self.place + 1)) {
+        while let (Token::Word(_), Some((Token::Sign(":"), _))) =
+            (self.token(), self.tokens.get(self.place + 1))
+        {
             labels.push(self.name("a label")?);
             self.sign(":")?;
         }
@@ -322,7 +362,8 @@ impl Parser<'_> {
     fn source(&self, begin: usize, kind: &Kind) -> String {
         let end = match kind {
             Kind::If(..) | Kind::While(..) => {
-                let ends = |(token, _): &(Token, At)| matches!(token, Token::Word(w) if w == "then" || w == "do");
+                let ends =
+                    |(token, _): &(Token, At)| matches!(token, Token::Word(w) if w == "then" || w == "do");
                 let found = self.tokens[begin..self.place].iter().position(ends);
                 found.map_or(self.place, |found| begin + found)
             }

@@ -76,7 +76,9 @@ fn agrees(outcome: &Outcome, expected: &str) -> Result<(), String> {
                 Some(violation) => violation.contexts.map(u64::from),
                 None => outcome.guarantee().and_then(|guarantee| guarantee.bounds.contexts).map(u64::from),
             },
-            "line" => outcome.violation().and_then(|violation| violation.location.as_ref()).map(|l| l.line.into()),
+            "line" => {
+                outcome.violation().and_then(|violation| violation.location.as_ref()).map(|l| l.line.into())
+            }
             "states" => outcome.rows.last().and_then(|row| row.states),
             "tuples" => number("view_tuples"),
             _ => panic!("{word} cannot be expected"),

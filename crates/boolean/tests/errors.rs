@@ -12,7 +12,10 @@ fn boolean_programs() {
     for (text, expected) in [
         ("decl x\nvoid main() begin end", "a.bp:2:1: expected `;`, found `void`"),
         ("void main() begin\n  x := 1;\nend", "a.bp:2:3: no variable is called `x`; declare it"),
-        ("decl x; void main() begin x := 2; end", "a.bp:1:32: 2 does not fit into bool; use a smaller number"),
+        (
+            "decl x; void main() begin x := 2; end",
+            "a.bp:1:32: 2 does not fit into bool; use a smaller number",
+        ),
         (
             "decl int<4> n; decl b; void main() begin b := n; end",
             "a.bp:1:47: this is of type int<4>, and bool is wanted; convert it: `bool(...)`",
@@ -20,13 +23,19 @@ fn boolean_programs() {
         ("void main() begin goto L; end", "a.bp:1:24: `main` has no label `L`; a goto stays"),
         ("void main() begin f(); end", "a.bp:1:19: no procedure is called `f`; define it"),
         ("void f(a) begin end void main() begin f(); end", "`f` takes 1 arguments, and 0 are given"),
-        ("bool f() begin return 1, 0; end void main() begin end", "2 values are returned, and `f` has 1 results"),
+        (
+            "bool f() begin return 1, 0; end void main() begin end",
+            "2 values are returned, and `f` has 1 results",
+        ),
         ("decl x; void main() begin x, x := 1, 0; end", "a.bp:1:30: `x` is assigned twice in one statement"),
         ("decl x, x; void main() begin end", "a.bp:1:9: `x` is declared twice"),
         ("void f() begin end", "a.bp:1:1: the program has no process; define `main`"),
         ("decl a[3]; void main() begin a := 1; end", "a.bp:1:30: `a` is an array; name one of its elements"),
         ("decl a; void main() begin a[0] := 1; end", "a.bp:1:27: `a` is not an array; leave out the index"),
-        ("decl int<40> a; void main() begin end", "a.bp:1:10: expected a number of bits from 1 to 32, found `40`"),
+        (
+            "decl int<40> a; void main() begin end",
+            "a.bp:1:10: expected a number of bits from 1 to 32, found `40`",
+        ),
         ("void main() begin skip end", "a.bp:1:24: expected `;`, found `end`"),
         ("void main() begin /* skip; end", "a.bp:1:19: expected `*/` after this `/*`"),
         ("void main() begin x @ 1; end", "a.bp:1:21: expected `:=`, found `@`"),

@@ -164,7 +164,10 @@ impl Automaton {
 
     /// Every transition.
     pub(crate) fn relations(&self) -> impl Iterator<Item = &Bdd> {
-        self.initial.values().chain(std::iter::once(&self.empty)).chain(self.middle.values().flatten().map(|(_, relation)| relation))
+        self.initial
+            .values()
+            .chain(std::iter::once(&self.empty))
+            .chain(self.middle.values().flatten().map(|(_, relation)| relation))
     }
 
     /// The same set after another process has changed the globals: `step` is over `Start` and `Now`.

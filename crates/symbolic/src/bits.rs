@@ -182,15 +182,19 @@ mod tests {
             SignedLess,
         ] {
             for code in 0..64 {
-                let (left, right) = (Expression::constant(code >> 3, WIDTH), Expression::constant(code & 7, WIDTH));
+                let (left, right) =
+                    (Expression::constant(code >> 3, WIDTH), Expression::constant(code & 7, WIDTH));
                 let expression = Expression::binary(operator, left, right);
                 let (expected, width) = expression.evaluate(&|_| unreachable!(), &[]);
                 let bits = evaluator.bits(&expression).unwrap();
-                let value: u64 = bits.iter().enumerate().map(|(at, bit)| u64::from(bit.is_true()) << at).sum();
+                let value: u64 =
+                    bits.iter().enumerate().map(|(at, bit)| u64::from(bit.is_true()) << at).sum();
                 assert_eq!((value, bits.len() as u32), (expected, width), "{operator} on {code}");
-                let (wide, _) = Expression::Resize(5, Box::new(expression.clone().inverted())).evaluate(&|_| unreachable!(), &[]);
+                let (wide, _) = Expression::Resize(5, Box::new(expression.clone().inverted()))
+                    .evaluate(&|_| unreachable!(), &[]);
                 let bits = evaluator.bits(&Expression::Resize(5, Box::new(expression.inverted()))).unwrap();
-                let value: u64 = bits.iter().enumerate().map(|(at, bit)| u64::from(bit.is_true()) << at).sum();
+                let value: u64 =
+                    bits.iter().enumerate().map(|(at, bit)| u64::from(bit.is_true()) << at).sum();
                 assert_eq!(value, wide);
             }
         }

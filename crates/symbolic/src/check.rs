@@ -6,7 +6,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{
-    Bounds, CoverageRow, Gap, Guarantee, Measure, Outcome, Schedule, Statistics, Verdict, Violation, ViolationKind,
+    Bounds, CoverageRow, Gap, Guarantee, Measure, Outcome, Schedule, Statistics, Verdict, Violation,
+    ViolationKind,
 };
 
 use crate::bdd::{Bdd, Capacity, Fallible, Full};
@@ -266,7 +267,11 @@ impl<'a> Run<'a> {
 
     /// Runs the search. Running out of nodes is an error here; what was finished before is in `self`.
     fn search(&mut self, progress: &mut dyn FnMut(Progress)) -> Fallible<Result<Option<Ended>, Error>> {
-        let encoding = Encoding::new(self.lowered.clone(), Capacity::of_bytes(self.options.memory), self.options.converge)?;
+        let encoding = Encoding::new(
+            self.lowered.clone(),
+            Capacity::of_bytes(self.options.memory),
+            self.options.converge,
+        )?;
         let mut tuples = 0;
         let result = self.levels(&encoding, &mut tuples, progress);
         self.statistics = vec![
@@ -314,9 +319,11 @@ impl<'a> Run<'a> {
                 return Ok(Ok(Some(Ended::Gap(format!("the time limit of {limit:?} was reached")))));
             }
             self.row(&search, &seen);
-            self.overflown |= self.slots.overflow.iter().any(|label| {
-                search.heads.iter().any(|heads| !heads[label.index()].is_false())
-            });
+            self.overflown |= self
+                .slots
+                .overflow
+                .iter()
+                .any(|label| search.heads.iter().any(|heads| !heads[label.index()].is_false()));
             self.converged = search.is_exhausted();
             if !self.converged
                 && let Some(converging) = &mut converging
@@ -389,10 +396,7 @@ impl<'a> Run<'a> {
         let bits: usize = encoding.network.globals.iter().map(|global| global.width as usize).sum();
         let all = search.heads.iter().flatten().filter(|head| !head.is_false());
         let heads: f64 = all.map(|head: &Bdd| head.count(bits)).sum();
-        let mut extra = vec![
-            ("view_tuples", search.expanded),
-            ("bdd_nodes", encoding.store.peak() as u64),
-        ];
+        let mut extra = vec![("view_tuples", search.expanded), ("bdd_nodes", encoding.store.peak() as u64)];
         if heads < 9e15 {
             extra.push(("heads", heads as u64));
         }

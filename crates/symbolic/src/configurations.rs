@@ -62,7 +62,8 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn locals(&self, label: LabelId) -> Vec<Variable> {
         let count = self.encoding.network.procedure_of(label).locals.len() as u32;
-        let bits = |index| self.encoding.bits_of(Place::Local(index), Block::Now, Some(label)).iter().copied();
+        let bits =
+            |index| self.encoding.bits_of(Place::Local(index), Block::Now, Some(label)).iter().copied();
         (0..count).flat_map(bits).collect()
     }
 
@@ -89,13 +90,20 @@ impl Writer<'_> {
     }
 
     /// The stacks that begin with a transition of the initial state; relations over registers, locals, `Entry`.
-    fn threads(&mut self, initial: &Edges, empty: &Bdd, middle: &BTreeMap<Middle, Edges>) -> Fallible<Vec<Thread>> {
+    fn threads(
+        &mut self,
+        initial: &Edges,
+        empty: &Bdd,
+        middle: &BTreeMap<Middle, Edges>,
+    ) -> Fallible<Vec<Thread>> {
         let mut threads = Vec::new();
         let registers = self.registers();
         let count = self.encoding.network.registers.len() as u32;
         let encoding = self.encoding;
         let read = |point: &Point| -> Vec<u64> {
-            (0..count).map(|index| value(point, encoding.bits_of(Place::Register(index), Block::Now, None))).collect()
+            (0..count)
+                .map(|index| value(point, encoding.bits_of(Place::Register(index), Block::Now, None)))
+                .collect()
         };
         match points(empty, &registers, self.limit) {
             Some(all) => {
@@ -252,7 +260,8 @@ impl Slots {
         let created = self.started.map_or(0, |started| globals[started as usize]) as usize;
         for (slot, thread) in threads[self.processes..].iter().take(created).enumerate() {
             let waits = thread.stack.len() == 1 && thread.stack[0].label == self.waiting[slot];
-            let choices = if waits { self.about_to_start(encoding, globals, slot) } else { vec![thread.clone()] };
+            let choices =
+                if waits { self.about_to_start(encoding, globals, slot) } else { vec![thread.clone()] };
             all = all
                 .into_iter()
                 .flat_map(|so_far| {
@@ -260,7 +269,8 @@ impl Slots {
                 })
                 .collect();
         }
-        let overflown = |thread: &Thread| thread.stack.iter().any(|frame| self.overflow.contains(&frame.label));
+        let overflown =
+            |thread: &Thread| thread.stack.iter().any(|frame| self.overflow.contains(&frame.label));
         if threads.iter().any(overflown) {
             return Vec::new();
         }
@@ -293,7 +303,10 @@ impl Slots {
         }
         let registers = vec![0; network.registers.len()];
         all.into_iter()
-            .map(|locals| Thread { registers: registers.clone(), stack: vec![Frame { label: entry, locals }] })
+            .map(|locals| Thread {
+                registers: registers.clone(),
+                stack: vec![Frame { label: entry, locals }],
+            })
             .collect()
     }
 }

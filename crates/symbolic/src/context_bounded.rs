@@ -158,7 +158,14 @@ impl<'a> Search<'a> {
         }
         let globals = saturation.globals(encoding)?;
         self.note_heads(process, &views, &saturation, &globals)?;
-        let context = Context { node, process, views: &views, saturation: &saturation, globals: &globals, expanded: self.expanded };
+        let context = Context {
+            node,
+            process,
+            views: &views,
+            saturation: &saturation,
+            globals: &globals,
+            expanded: self.expanded,
+        };
         if watch(&context)? == Watch::Stop || saturation.stopped_at.is_some() {
             return Ok(Watch::Stop);
         }

@@ -224,16 +224,8 @@ impl Encoding {
             saved_and_entry: joined(&[of(&locals, &[Now, Entry]), of(&globals, &[Entry])])?,
             inputs: store.cube(inputs.iter().flatten().copied())?,
             locals: store.cube(of(&locals, &[Now]))?,
-            all_but_locals: joined(&[
-                of(&globals, &[Now]),
-                of(&registers, &[Now]),
-                of(&locals, &[Fresh]),
-            ])?,
-            made: joined(&[
-                of(&globals, &[Next]),
-                of(&registers, &[Next]),
-                of(&locals, &[Next, Fresh]),
-            ])?,
+            all_but_locals: joined(&[of(&globals, &[Now]), of(&registers, &[Now]), of(&locals, &[Fresh])])?,
+            made: joined(&[of(&globals, &[Next]), of(&registers, &[Next]), of(&locals, &[Next, Fresh])])?,
         };
         let rename = Rename {
             now_to_start: store.renaming(pairs(&globals, Now, Start)),
@@ -524,20 +516,16 @@ impl Encoding {
 
     /// The BDD variables of a rule's inputs.
     pub(crate) fn input_variables(&self, rule: &Rule) -> Vec<&[Variable]> {
-        rule.inputs
-            .iter()
-            .enumerate()
-            .map(|(index, &width)| &self.inputs[index][..width as usize])
-            .collect()
+        rule.inputs.iter().enumerate().map(|(index, &width)| &self.inputs[index][..width as usize]).collect()
     }
 }
 
 /// The label of the frame that a rule makes.
 pub(crate) fn fresh_label(rule: &Rule) -> Option<LabelId> {
     match rule.effect {
-        Effect::Jump { to: label } | Effect::Push { callee: label, .. } | Effect::Fork { child: label, .. } => {
-            Some(label)
-        }
+        Effect::Jump { to: label }
+        | Effect::Push { callee: label, .. }
+        | Effect::Fork { child: label, .. } => Some(label),
         Effect::Step { .. } | Effect::Pop => None,
     }
 }

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 use crate::expression::{Expression, Operator, Place};
 use crate::network::{
-    Assignment, Effect, Initial, Label, LabelId, Network, Procedure, ProcedureId, Process, Rule, RuleId, Target,
-    Variable,
+    Assignment, Effect, Initial, Label, LabelId, Network, Procedure, ProcedureId, Process, Rule, RuleId,
+    Target, Variable,
 };
 
 /// How a network with slots relates to the one with forks that it came from.
@@ -106,8 +106,7 @@ impl Network {
                         continue;
                     }
                     let argument = map.arguments[slot as usize][index];
-                    let value =
-                        Expression::Resize(local.width, Box::new(Expression::global(argument)));
+                    let value = Expression::Resize(local.width, Box::new(Expression::global(argument)));
                     assignments.push(Assignment { target: Target::Fresh(index as u32), value });
                     // Forgotten once taken, so that it does not tell apart what is otherwise equal.
                     assignments.push(Assignment {
@@ -206,8 +205,10 @@ impl Network {
                         },
                     );
                 }
-                let kept =
-                    rule.assignments.iter().filter(|assignment| !matches!(assignment.target, Target::Fresh(_)));
+                let kept = rule
+                    .assignments
+                    .iter()
+                    .filter(|assignment| !matches!(assignment.target, Target::Fresh(_)));
                 assignments.extend(kept.cloned());
                 map.origin.push(origin);
                 network.rules.push(Rule {

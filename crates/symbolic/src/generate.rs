@@ -99,7 +99,8 @@ impl Maker {
                 self.network.registers.push(Variable::new("r", 1));
             }
             if random.percent(30) {
-                self.network.switch_guard = Some(Expression::global(0).equals(0, self.network.globals[0].width));
+                self.network.switch_guard =
+                    Some(Expression::global(0).equals(0, self.network.globals[0].width));
                 self.network.globals[0].initial = Initial::Value(0);
             }
         }
@@ -146,7 +147,11 @@ impl Maker {
             _ => Effect::Step { to },
         };
         let inputs = if random.percent(25) { vec![1 + random.below(2) as u32] } else { Vec::new() };
-        let guard = if random.percent(60) { self.expression(random, from, &inputs, 1, 2) } else { Expression::truth(true) };
+        let guard = if random.percent(60) {
+            self.expression(random, from, &inputs, 1, 2)
+        } else {
+            Expression::truth(true)
+        };
         let mut rule = Rule { from, effect, inputs, guard, assignments: Vec::new(), text: String::new() };
         self.assignments(random, &mut rule);
         rule
@@ -190,7 +195,14 @@ impl Maker {
         }
     }
 
-    fn expression(&self, random: &mut Random, at: LabelId, inputs: &[u32], width: u32, depth: u32) -> Expression {
+    fn expression(
+        &self,
+        random: &mut Random,
+        at: LabelId,
+        inputs: &[u32],
+        width: u32,
+        depth: u32,
+    ) -> Expression {
         let network = &self.network;
         let locals = &network.procedure_of(at).locals;
         let mut leaves: Vec<(Expression, u32)> = Vec::new();
@@ -202,7 +214,9 @@ impl Maker {
         add(&network.globals, Place::Global);
         add(locals, Place::Local);
         add(&network.registers, Place::Register);
-        leaves.extend(inputs.iter().enumerate().map(|(index, &width)| (Expression::Input(index as u32), width)));
+        leaves.extend(
+            inputs.iter().enumerate().map(|(index, &width)| (Expression::Input(index as u32), width)),
+        );
         if depth == 0 || random.percent(40) {
             if random.percent(25) {
                 return Expression::constant(random.below(1 << width), width);

@@ -19,7 +19,8 @@ pub(crate) fn label_reached(
     context: &Context<'_>,
     is_goal: &dyn Fn(LabelId) -> bool,
 ) -> Fallible<Option<(LabelId, End)>> {
-    let Some(label) = context.saturation.initial.keys().map(|&(label, _)| label).find(|&label| is_goal(label))
+    let Some(label) =
+        context.saturation.initial.keys().map(|&(label, _)| label).find(|&label| is_goal(label))
     else {
         return Ok(None);
     };

@@ -106,7 +106,10 @@ impl<'a> Interpreter<'a> {
         let thread = |entry: LabelId, free: &mut std::vec::IntoIter<u64>| {
             let locals = &network.procedure_of(entry).locals;
             let locals = fresh(locals, &vec![None; locals.len()], free);
-            Thread { registers: vec![0; network.registers.len()], stack: vec![Frame { label: entry, locals }] }
+            Thread {
+                registers: vec![0; network.registers.len()],
+                stack: vec![Frame { label: entry, locals }],
+            }
         };
         let threads = network.processes.iter().map(|process| thread(process.entry, &mut free)).collect();
         Configuration { globals, threads }
@@ -201,9 +204,9 @@ impl<'a> Interpreter<'a> {
 
     fn fresh_procedure(&self, rule: &Rule) -> Option<&Procedure> {
         match rule.effect {
-            Effect::Jump { to: label } | Effect::Push { callee: label, .. } | Effect::Fork { child: label, .. } => {
-                Some(self.network.procedure_of(label))
-            }
+            Effect::Jump { to: label }
+            | Effect::Push { callee: label, .. }
+            | Effect::Fork { child: label, .. } => Some(self.network.procedure_of(label)),
             Effect::Step { .. } | Effect::Pop => None,
         }
     }

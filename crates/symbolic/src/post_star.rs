@@ -240,7 +240,8 @@ impl Run<'_> {
         if let Some(returned) = self.epsilon.get(&state).cloned() {
             self.give_back(state, (back, below), &returned, &gained)?;
         }
-        let entered = image.exists(&encoding.quantify.saved_and_entry)?.rename(&encoding.rename.fresh_to_now)?;
+        let entered =
+            image.exists(&encoding.quantify.saved_and_entry)?.rename(&encoding.rename.fresh_to_now)?;
         self.gain_initial((callee, State::Middle(state)), entered.and(fresh)?, Cause::Entry)
     }
 

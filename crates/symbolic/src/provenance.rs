@@ -91,7 +91,9 @@ impl Points<'_> {
 
     pub(crate) fn read_registers(&self, point: &Point) -> Vec<u64> {
         let count = self.0.network.registers.len() as u32;
-        (0..count).map(|index| value(point, self.0.bits_of(Place::Register(index), Block::Now, None))).collect()
+        (0..count)
+            .map(|index| value(point, self.0.bits_of(Place::Register(index), Block::Now, None)))
+            .collect()
     }
 
     pub(crate) fn read_locals(&self, point: &Point, label: LabelId) -> Vec<u64> {
@@ -310,7 +312,9 @@ impl Walk<'_> {
         self.points().name(&mut below, top.below, Block::Below, &top.name);
         let here = State::Middle(state);
         for (at_pop, popped) in self.log[..index].iter().enumerate() {
-            let (Gainer::Epsilon(into), Cause::Pop(id, from)) = (popped.gainer, popped.cause) else { continue };
+            let (Gainer::Epsilon(into), Cause::Pop(id, from)) = (popped.gainer, popped.cause) else {
+                continue;
+            };
             if into != here {
                 continue;
             }

@@ -6,9 +6,9 @@
 use selvedge_core::{Decision, Schedule, Step, ThreadId, Trace};
 
 use crate::Error;
+use crate::encoding::{fresh_label, fresh_targets};
 use crate::fork::Slots;
 use crate::interpreter::{Configuration, Interpreter, Thread};
-use crate::encoding::{fresh_label, fresh_targets};
 use crate::network::{Effect, Initial, LabelId, Network, RuleId, Variable};
 use crate::witness::{Execution, free_values};
 
@@ -121,14 +121,14 @@ fn given_moves(network: &Network, slots: &Slots, lowered: &Network, execution: &
     };
     let mut moves = Vec::new();
     let mut started = 0;
-    for (process, made) in execution.contexts.iter().flat_map(|(process, moves)| moves.iter().map(move |m| (process, m)))
+    for (process, made) in
+        execution.contexts.iter().flat_map(|(process, moves)| moves.iter().map(move |m| (process, m)))
     {
         let Some(origin) = slots.origin[made.rule.index()] else { continue };
         let mut free = made.free.clone();
         if let Some(counter) = slots.started {
             let forks = lowered.rule(made.rule).assignments.iter().any(|assignment| {
-                assignment.target
-                    == crate::network::Target::Place(crate::expression::Place::Global(counter))
+                assignment.target == crate::network::Target::Place(crate::expression::Place::Global(counter))
             });
             if forks {
                 // A child that never steps may have any locals: all 0.
@@ -147,9 +147,7 @@ fn free_count(network: &Network, id: RuleId) -> usize {
     let Some(label) = fresh_label(rule) else { return 0 };
     let given: Vec<u32> = fresh_targets(rule).collect();
     let locals = network.procedure_of(label).locals.iter().enumerate();
-    locals
-        .filter(|(index, local)| local.initial == Initial::Any && !given.contains(&(*index as u32)))
-        .count()
+    locals.filter(|(index, local)| local.initial == Initial::Any && !given.contains(&(*index as u32))).count()
 }
 
 /// Replays a schedule that an earlier check gave, on the interpreter alone.

@@ -62,7 +62,8 @@ pub(crate) fn execution(search: &Search<'_>, end: &End) -> Fallible<Option<Execu
             break;
         }
         let points = Points(encoding);
-        let (start, now) = (points.read_globals(&point, Block::Start), points.read_globals(&point, Block::Now));
+        let (start, now) =
+            (points.read_globals(&point, Block::Start), points.read_globals(&point, Block::Now));
         let mut chain = vec![(end.process, start.clone(), now.clone())];
         if let Some(found) = walk_back(search, end, end.node, start.clone(), &mut chain, &mut ways)? {
             return Ok(Some(found));
@@ -310,7 +311,10 @@ impl Reader<'_> {
             while let Some(found) = pick(&left) {
                 let name = points.read_name(&found, below, Block::Below);
                 let locals = points.read_locals(&found, label);
-                if links.iter().skip(1).any(|link| link.below == below && link.name == name && link.label == label)
+                if links
+                    .iter()
+                    .skip(1)
+                    .any(|link| link.below == below && link.name == name && link.label == label)
                     && wanted.is_none()
                 {
                     // This has been tried on the way here.

@@ -56,7 +56,11 @@ fn compare(seed: u64, shape: Shape, threads: u32) -> Option<bool> {
         if let Some(extra) = configurations.difference(&explicit_shallow).next() {
             panic!("seed {seed} {shape:?}, {bound} contexts (cut: {cut}): it has {extra:?} besides");
         }
-        assert_eq!(heads(explicit), lazy.heads, "seed {seed} {shape:?}, {bound} contexts (cut: {cut}): heads");
+        assert_eq!(
+            heads(explicit),
+            lazy.heads,
+            "seed {seed} {shape:?}, {bound} contexts (cut: {cut}): heads"
+        );
     }
     Some(!cut)
 }

@@ -32,8 +32,11 @@ fn compare(first: u64, shape: Shape) -> (u32, u32) {
         let tops = |layer: usize| {
             let mut tops = Vec::new();
             for configuration in &layers[layer] {
-                let frames: Vec<_> =
-                    configuration.threads.iter().map(|thread| (&thread.registers, thread.stack.last())).collect();
+                let frames: Vec<_> = configuration
+                    .threads
+                    .iter()
+                    .map(|thread| (&thread.registers, thread.stack.last()))
+                    .collect();
                 tops.push((&configuration.globals, frames));
             }
             tops.sort_unstable();
@@ -47,12 +50,14 @@ fn compare(first: u64, shape: Shape) -> (u32, u32) {
 
 #[test]
 fn with_recursion() {
-    let (claimed, early) = compare(20_000_000, Shape { processes: 2, recursion: true, forks: false, rich: false });
+    let (claimed, early) =
+        compare(20_000_000, Shape { processes: 2, recursion: true, forks: false, rich: false });
     assert!(claimed > 40 && early > 40, "{claimed} claims, {early} before the last bound");
 }
 
 #[test]
 fn without_recursion() {
-    let (claimed, early) = compare(21_000_000, Shape { processes: 2, recursion: false, forks: false, rich: true });
+    let (claimed, early) =
+        compare(21_000_000, Shape { processes: 2, recursion: false, forks: false, rich: true });
     assert!(claimed > 40 && early > 40, "{claimed} claims, {early} before the last bound");
 }

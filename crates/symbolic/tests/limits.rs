@@ -25,8 +25,7 @@ fn multiplier(width: u32) -> Network {
         assignments: vec![Assignment { target: Target::Place(Place::Global(target)), value }],
         text: "multiplies".into(),
     };
-    let product =
-        |a, b| Expression::binary(Operator::Multiply, Expression::global(a), Expression::global(b));
+    let product = |a, b| Expression::binary(Operator::Multiply, Expression::global(a), Expression::global(b));
     network.rules.push(step(first, second, 0, Expression::global(1)));
     network.rules.push(step(second, first, 2, product(0, 1)));
     for name in ["one", "other"] {

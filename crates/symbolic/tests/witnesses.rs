@@ -13,7 +13,16 @@ const CONTEXTS: u32 = 3;
 
 fn options(seed: u64, goal: Goal, threads: u32) -> Options {
     let splitting = if seed.is_multiple_of(2) { Splitting::Lazy } else { Splitting::Eager };
-    Options { contexts: CONTEXTS, splitting, goal, threads, memory: 8 << 20, converge: false, count: 0, ..Options::default() }
+    Options {
+        contexts: CONTEXTS,
+        splitting,
+        goal,
+        threads,
+        memory: 8 << 20,
+        converge: false,
+        count: 0,
+        ..Options::default()
+    }
 }
 
 /// Checks a report against the first bound at which the explicit search has what was looked for.
@@ -58,7 +67,12 @@ fn count(default: u64) -> u64 {
     std::env::var("SELVEDGE_NETWORKS").ok().and_then(|count| count.parse().ok()).unwrap_or(default)
 }
 
-fn each(first_seed: u64, shape: Shape, threads: u32, mut of: impl FnMut(u64, Network, &[HashSet<Configuration>])) {
+fn each(
+    first_seed: u64,
+    shape: Shape,
+    threads: u32,
+    mut of: impl FnMut(u64, Network, &[HashSet<Configuration>]),
+) {
     let mut compared = 0;
     for seed in first_seed..first_seed + count(500) {
         let network = network(seed, shape);
@@ -100,7 +114,12 @@ fn labels(first_seed: u64, shape: Shape, threads: u32) {
             return;
         }
         let goal = Goal::Label(network.label(label).name.clone());
-        expect(&network, &options(seed, goal, threads), first(layers, at), &format!("seed {seed} label {label:?}"));
+        expect(
+            &network,
+            &options(seed, goal, threads),
+            first(layers, at),
+            &format!("seed {seed} label {label:?}"),
+        );
     });
 }
 
@@ -145,6 +164,11 @@ fn deadlocks() {
         if network.switch_guard.is_some() {
             return;
         }
-        expect(&network, &options(seed, Goal::Violation, 0), first(layers, is_deadlock), &format!("seed {seed}"));
+        expect(
+            &network,
+            &options(seed, Goal::Violation, 0),
+            first(layers, is_deadlock),
+            &format!("seed {seed}"),
+        );
     });
 }
