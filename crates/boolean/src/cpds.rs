@@ -30,6 +30,9 @@ const MOST: u64 = 1 << 20;
 /// A word of a line, and the column where it begins.
 type Word<'a> = (&'a str, u32);
 
+/// The first configuration: where it stands, the global state, and the stack symbols.
+type First = (At, u64, Vec<(u64, At)>);
+
 /// A line being read.
 struct Line<'a> {
     file: &'a str,
@@ -119,7 +122,7 @@ struct Reader<'a> {
     network: Network,
     /// The first and last symbol of each thread, and the label of the first.
     threads: Vec<(u64, u64, u32)>,
-    initial: Option<(At, u64, Vec<(u64, At)>)>,
+    initial: Option<First>,
 }
 
 impl Reader<'_> {

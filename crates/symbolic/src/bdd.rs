@@ -3,7 +3,7 @@
 //! A [`Store`] holds the nodes, with a capacity that is fixed when it is made. Every operation that may need
 //! nodes returns a `Result`: when the store is full, dead nodes are collected and the operation is tried once
 //! more before it fails with [`Full`]. The order of the variables is the order of their numbers, for good;
-//! nothing here reorders. One thread works (docs/decisions/oxidd.md says why).
+//! nothing here reorders. One thread works (docs/decisions/0020-bdd-library.md says why).
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -42,6 +42,9 @@ pub struct Renaming {
     substitution: Subst<BDDFunction>,
     empty: bool,
 }
+
+/// What is done with each assignment of some variables; answers whether to go on.
+pub type Visitor<'a> = dyn FnMut(&[(Variable, bool)]) -> bool + 'a;
 
 /// The nodes of all functions.
 pub struct Store {
@@ -286,16 +289,12 @@ impl Bdd {
 
     /// Every assignment of the given variables that makes it true, in ascending order of the variables; it must
     /// depend on no others. `visit` answers whether to go on; so does this.
-    pub fn each_assignment(
-        &self,
-        variables: &[Variable],
-        visit: &mut dyn FnMut(&[(Variable, bool)]) -> bool,
-    ) -> bool {
+    pub fn each_assignment(&self, variables: &[Variable], visit: &mut Visitor<'_>) -> bool {
         fn walk(
             of: &Bdd,
             rest: &[Variable],
             so_far: &mut Vec<(Variable, bool)>,
-            visit: &mut dyn FnMut(&[(Variable, bool)]) -> bool,
+            visit: &mut Visitor<'_>,
         ) -> bool {
             if of.is_false() {
                 return true;

@@ -56,6 +56,8 @@
 //! | [`generate`], [`reach`] | random networks, and everything that is reachable, for tests |
 
 #![forbid(unsafe_code)]
+// A BDD's identity, which is what is hashed, does not change.
+#![allow(clippy::mutable_key_type)]
 
 mod automaton;
 pub mod bdd;
