@@ -8,8 +8,9 @@ use crate::ast::{
 };
 use crate::lexer::{At, Token, tokens};
 
-/// Words that cannot be names.
-const KEYWORDS: [&str; 40] = [
+/// Words that cannot be names. `lock`, `unlock`, `await`, `dead` and `process` can: programs of other dialects
+/// use them, and what follows tells which is meant.
+const KEYWORDS: [&str; 31] = [
     "decl",
     "void",
     "bool",
@@ -28,7 +29,6 @@ const KEYWORDS: [&str; 40] = [
     "return",
     "assume",
     "assert",
-    "await",
     "skip",
     "start_thread",
     "end_thread",
@@ -37,19 +37,11 @@ const KEYWORDS: [&str; 40] = [
     "constrain",
     "schoose",
     "choose",
-    "lock",
-    "unlock",
-    "dead",
-    "process",
     "true",
     "false",
     "T",
     "F",
-    "dfs",
     "enforce",
-    "abortif",
-    "print",
-    "where",
 ];
 
 /// Parses a program.
@@ -395,6 +387,9 @@ impl Parser<'_> {
 
     fn kind(&mut self) -> Parsed<Kind> {
         let Token::Word(word) = self.token().clone() else { return self.fail("a statement") };
+        let follows = &self.tokens[(self.place + 1).min(self.tokens.len() - 1)].0;
+        let name_follows = matches!(follows, Token::Word(_));
+        let value_follows = !matches!(follows, Token::Sign(":=" | "," | "[" | ";"));
         let kind = match word.as_str() {
             "skip" => self.simple(Kind::Skip),
             "atomic_begin" => self.simple(Kind::AtomicBegin),
@@ -413,21 +408,21 @@ impl Parser<'_> {
                 self.next();
                 Kind::Return(if self.is_sign(";") { Vec::new() } else { self.list(Self::expression)? })
             }
-            "assume" | "assert" | "await" => {
+            "assume" | "assert" => {
                 self.next();
                 let condition = self.expression()?;
-                match word.as_str() {
-                    "assume" => Kind::Assume(condition),
-                    "await" => Kind::Await(condition),
-                    _ => Kind::Assert(condition),
-                }
+                if word == "assume" { Kind::Assume(condition) } else { Kind::Assert(condition) }
             }
-            "lock" | "unlock" => {
+            "await" if value_follows => {
+                self.next();
+                Kind::Await(self.expression()?)
+            }
+            "lock" | "unlock" if name_follows => {
                 self.next();
                 let target = self.target()?;
                 if word == "lock" { Kind::Lock(target) } else { Kind::Unlock(target) }
             }
-            "dead" => {
+            "dead" if name_follows => {
                 self.next();
                 Kind::Dead(self.list(Self::target)?)
             }
