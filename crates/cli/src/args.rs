@@ -38,7 +38,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// What to check: a .rs file that is an example, a test or a binary of a cargo package
+    /// What to check: a .rs file that is an example, a test or a binary of a cargo package; a Boolean program
+    /// (.bp) or a pushdown network (.cpds, .pds)
     pub(crate) file: PathBuf,
     /// Only the checks whose test has this in its name
     pub(crate) filter: Option<String>,
@@ -76,6 +77,15 @@ pub(crate) struct Options {
     /// Switch threads at every access to shared memory, not only at synchronisation
     #[arg(long)]
     pub(crate) race_mode: bool,
+    /// How to split the results of a context: lazy (as little as can be) or eager (for each value)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) splitting: Option<String>,
+    /// Look for this label, not for failing assertions: NAME or PROCEDURE.NAME
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) goal: Option<String>,
+    /// Let at most N threads be created
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<u32>,
     /// Stop after so many executions
     #[arg(long, value_name = "N")]
     pub(crate) max_executions: Option<u64>,
@@ -112,6 +122,9 @@ impl Options {
             flag("--at-bound", self.at_bound),
             value("--strategy", &self.strategy),
             flag("--race-mode", self.race_mode),
+            value("--splitting", &self.splitting),
+            value("--goal", &self.goal),
+            value("--threads", &self.threads),
             value("--max-executions", &self.max_executions),
             value("--time", &self.time),
             value("--memory", &self.memory.map(|memory| memory.0)),

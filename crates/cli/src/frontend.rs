@@ -2,6 +2,7 @@
 //! [`FRONT_ENDS`].
 
 mod rust;
+mod symbolic;
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use crate::args::Options;
 use crate::output::Status;
 
 /// Every front end; the first that accepts a file gets it.
-const FRONT_ENDS: &[&FrontEnd] = &[&rust::FRONT_END];
+const FRONT_ENDS: &[&FrontEnd] = &[&rust::FRONT_END, &symbolic::FRONT_END];
 
 /// What takes one kind of file to an engine.
 pub(crate) struct FrontEnd {
@@ -61,6 +62,8 @@ pub(crate) struct Checked {
     pub(crate) origin: Origin,
     /// The command that replays the counterexample, if there is one.
     pub(crate) replay: Option<String>,
+    /// More for the text, after the report.
+    pub(crate) notes: Option<String>,
 }
 
 /// Checks a file with the front end that takes it.

@@ -118,6 +118,10 @@ impl Sink {
                 _ => one.replay.clone(),
             };
             text.push_str(&selvedge_report::to_text(&one.report, &style(to_stderr), command.as_deref()));
+            if let Some(notes) = &one.notes {
+                text.push('\n');
+                text.push_str(notes);
+            }
         }
         if to_stderr { emit(&mut std::io::stderr(), &text) } else { emit(&mut std::io::stdout(), &text) }
     }

@@ -23,6 +23,11 @@ impl Progress {
         bar.enable_steady_tick(Duration::from_millis(100));
         Progress(bar)
     }
+
+    /// Says what is going on now.
+    pub(crate) fn say(&self, what: String) {
+        self.0.set_message(what);
+    }
 }
 
 impl Drop for Progress {

@@ -120,7 +120,7 @@ fn read(
             let token = violation.schedule.to_string();
             command(target, options, &token, &report.subject)
         });
-        Checked { report, origin: origin.clone(), replay }
+        Checked { report, origin: origin.clone(), replay, notes: None }
     });
     Ok(checked.collect())
 }

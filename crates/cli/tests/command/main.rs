@@ -5,3 +5,4 @@ mod common;
 mod interrupt;
 mod mistakes;
 mod rust;
+mod symbolic;

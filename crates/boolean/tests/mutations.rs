@@ -1,0 +1,144 @@
+//! Bad input never panics: sources are damaged in many ways, and each gives a network or an error with a place.
+//!
+//! `SELVEDGE_MUTATIONS=N` sets how many damaged copies of each source are made.
+
+use std::path::PathBuf;
+
+use selvedge_symbolic::generate::Random;
+
+fn sources() -> Vec<(String, String)> {
+    let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../corpus/symbolic");
+    let mut all: Vec<_> = std::fs::read_dir(corpus)
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_string();
+            (name, std::fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+const PIECES: [&str; 44] = [
+    "decl",
+    "begin",
+    "end",
+    "if",
+    "then",
+    "fi",
+    "while",
+    "do",
+    "od",
+    ":=",
+    ";",
+    ",",
+    "(",
+    ")",
+    "[",
+    "]",
+    "int<",
+    "int<33>",
+    "int<0>",
+    "*",
+    "'",
+    "!",
+    "=>",
+    "?",
+    ":",
+    "goto",
+    "start_thread",
+    "atomic_end;",
+    "return",
+    "void",
+    "bool<3>",
+    "process",
+    "constrain",
+    "18446744073709551616",
+    "0x",
+    "//",
+    "/*",
+    "é",
+    "\u{0}",
+    "PDA",
+    "->",
+    "|",
+    "-",
+    "#",
+];
+
+fn damage(text: &str, random: &mut Random) -> String {
+    let mut text: Vec<char> = text.chars().collect();
+    for _ in 0..1 + random.below(4) {
+        if text.is_empty() {
+            break;
+        }
+        let at = random.below(text.len() as u64) as usize;
+        match random.below(5) {
+            0 => drop(text.remove(at)),
+            1 => text.truncate(at),
+            2 => {
+                let to = (at + random.below(30) as usize).min(text.len());
+                let piece: Vec<char> = text[at..to].to_vec();
+                let into = random.below(text.len() as u64) as usize;
+                text.splice(into..into, piece);
+            }
+            3 => {
+                let to = (at + random.below(12) as usize).min(text.len());
+                text.drain(at..to);
+            }
+            _ => {
+                let piece = PIECES[random.below(PIECES.len() as u64) as usize];
+                text.splice(at..at, format!(" {piece} ").chars().collect::<Vec<_>>());
+            }
+        }
+    }
+    text.into_iter().collect()
+}
+
+#[test]
+fn damaged_sources_are_read_or_refused() {
+    let count = std::env::var("SELVEDGE_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(1500);
+    let (mut read, mut refused) = (0, 0);
+    for (name, text) in sources() {
+        let mut random = Random::new(text.len() as u64);
+        for _ in 0..count {
+            let damaged = damage(&text, &mut random);
+            match selvedge_boolean::read(&name, &damaged) {
+                Ok(network) => {
+                    read += 1;
+                    if let Err(error) = network.validate() {
+                        panic!("{name}: {error}\n{damaged}");
+                    }
+                    let (lowered, _) = network.with_slots(2);
+                    lowered.validate().unwrap_or_else(|error| panic!("{name}: {error}\n{damaged}"));
+                }
+                Err(error) => {
+                    refused += 1;
+                    let place = error.location();
+                    let lines = damaged.lines().count().max(1) as u32;
+                    assert!(place.line >= 1 && place.line <= lines + 1, "{name}: {error}\n{damaged}");
+                    assert!(place.column.is_some());
+                }
+            }
+        }
+    }
+    assert!(read > 1000 && refused > 1000, "{read} read, {refused} refused");
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    for (before, after) in [("(", ")"), ("!", ""), ("int<1>(", ")")] {
+        let expression = format!("{}1{}", before.repeat(50_000), after.repeat(50_000));
+        let text = format!("void main() begin assert({expression}); end");
+        let error = selvedge_boolean::read("deep.bp", &text).unwrap_err().to_string();
+        assert!(error.contains("nesting"), "{error}");
+    }
+    let text = format!("void main() begin {} {} end", "while (*) do ".repeat(50_000), "od ".repeat(50_000));
+    assert!(selvedge_boolean::read("deep.bp", &text).is_err());
+    for operator in ["=>", "+", "&&"] {
+        let rest = format!("{operator} 1 ").repeat(50_000);
+        let text = format!("void main() begin assert(1 {rest}); end");
+        assert!(selvedge_boolean::read("deep.bp", &text).is_err());
+    }
+}

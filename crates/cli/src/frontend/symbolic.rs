@@ -1,0 +1,107 @@
+//! Boolean programs and CPDS files, for the symbolic engine.
+
+use anyhow::{anyhow, bail};
+use selvedge_boolean::EXTENSIONS;
+use selvedge_report::{Origin, Report};
+use selvedge_symbolic::{Goal, Mark, Marker, Options, Splitting, check, replay_schedule};
+
+use super::{Answer, Checked, FrontEnd, Request};
+use crate::progress::Progress;
+
+pub(super) const FRONT_END: FrontEnd = FrontEnd {
+    name: "pushdown network",
+    files: "a concurrent Boolean program (.bp), or a concurrent pushdown system (.cpds, .pds)",
+    accepts: |path| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+    },
+    filters: false,
+    options: &["--contexts", "--splitting", "--goal", "--threads", "--time", "--memory"],
+    check: run,
+};
+
+fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
+    let file = request.file.display().to_string();
+    let text = std::fs::read_to_string(request.file)
+        .map_err(|error| anyhow!("cannot read {file}: {error}; give a text file"))?;
+    let network = selvedge_boolean::read(&file, &text)?;
+    let options = options(request)?;
+    let found = match request.replay {
+        Some((schedule, _)) => replay_schedule(&network, &options, schedule)?,
+        None => {
+            let line = Progress::start(format!("{file}: 1 context"));
+            check(&network, &options, &mut |at| {
+                line.say(format!(
+                    "{file}: {} contexts, {} view tuples, {} BDD nodes",
+                    at.contexts, at.tuples, at.nodes
+                ));
+            })?
+        }
+    };
+    let arguments = request.options.given().into_iter();
+    let origin = Origin {
+        file: file.clone(),
+        filter: None,
+        arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
+    };
+    let notes = (request.replay.is_none()).then(|| marked(&text, &found.markers));
+    let report = Report { subject: file, engine: "symbolic".into(), outcome: found.outcome };
+    let checked = vec![Checked { report, origin, replay: None, notes }];
+    Ok(Answer { checked, reservation: None })
+}
+
+fn options(request: &Request<'_>) -> anyhow::Result<Options> {
+    let given = request.options;
+    let mut options = Options::default();
+    options.contexts = given.contexts.unwrap_or(options.contexts);
+    options.threads = given.threads.unwrap_or(options.threads);
+    options.time = given.time.map(|time| time.0);
+    options.memory = given.memory.map_or(options.memory, |memory| memory.0);
+    if let Some(label) = &given.goal {
+        options.goal = Goal::Label(label.clone());
+    }
+    options.splitting = match given.splitting.as_deref() {
+        None | Some("lazy") => Splitting::Lazy,
+        Some("eager") => Splitting::Eager,
+        Some(other) => bail!("--splitting {other} is not known; use lazy or eager"),
+    };
+    Ok(options)
+}
+
+/// The source with a mark before each line that stands for a place in the program: `+` reached, `-` not reached,
+/// `!` violated.
+fn marked(text: &str, markers: &[Marker]) -> String {
+    if markers.is_empty() {
+        return String::new();
+    }
+    let mut marked =
+        String::from("Lines (+ reached, - not reached within the contexts checked, ! violated):\n\n");
+    let width = text.lines().count().to_string().len();
+    for (index, line) in text.lines().enumerate() {
+        let number = index as u32 + 1;
+        let sign = match markers.iter().find(|marker| marker.line == number).map(|marker| marker.mark) {
+            Some(Mark::Reached) => '+',
+            Some(Mark::NotReached) => '-',
+            Some(Mark::Violated) => '!',
+            None => ' ',
+        };
+        let line = format!("{sign} {number:width$}  {line}");
+        marked.push_str(line.trim_end());
+        marked.push('\n');
+    }
+    marked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_marked() {
+        let marker = |line, mark| Marker { file: "a.bp".into(), line, mark };
+        let markers = [marker(2, Mark::Reached), marker(3, Mark::Violated), marker(4, Mark::NotReached)];
+        let text = marked("begin\nskip;\nassert(0);\nskip;\nend\n", &markers);
+        let lines: Vec<_> = text.lines().skip(2).collect();
+        assert_eq!(lines, ["  1  begin", "+ 2  skip;", "! 3  assert(0);", "- 4  skip;", "  5  end"]);
+    }
+}

@@ -1,0 +1,61 @@
+//! What can go wrong with a check that is not a verdict.
+
+use std::fmt;
+
+/// A failure of the check itself, with a remedy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The network is not well formed.
+    Network {
+        /// Which part: `rule 7 from loop`.
+        part: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// No label has the name that was asked for.
+    UnknownLabel {
+        /// The name.
+        name: String,
+        /// Names that there are, the nearest first.
+        known: Vec<String>,
+    },
+    /// A configuration that was asked about does not fit the network.
+    Configuration {
+        /// What does not fit.
+        message: String,
+    },
+    /// A counterexample did not replay on the interpreter: the engine is at fault.
+    Replay {
+        /// Where it stopped.
+        message: String,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Network { part, message } => {
+                write!(f, "the network is not well formed: {part}: {message}; mend what produced it")
+            }
+            Error::UnknownLabel { name, known } => {
+                write!(f, "no label is called `{name}`; ")?;
+                if known.is_empty() {
+                    f.write_str("the program has none")
+                } else {
+                    write!(f, "there is {}", known.join(", "))
+                }
+            }
+            Error::Configuration { message } => write!(
+                f,
+                "the configuration does not fit the network: {message}; give every global and every stack"
+            ),
+            Error::Replay { message } => write!(
+                f,
+                "a counterexample did not replay: {message}; this is a fault of Selvedge, please report it with \
+                 the input"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,119 @@
+//! Everything that is reachable, written out: heads and configurations within 1, 2, ... contexts.
+//!
+//! For small networks. A check (see [`check`](crate::check())) keeps all of this symbolic.
+
+use std::collections::{BTreeSet, HashSet};
+use std::rc::Rc;
+
+use crate::Error;
+use crate::bdd::{Capacity, Fallible};
+use crate::configurations::{Written, points, value, write};
+use crate::context_bounded::{Search, Watch};
+use crate::encoding::{Block, Encoding};
+use crate::expression::Place;
+use crate::fork::Slots;
+use crate::interpreter::{Configuration, Interpreter};
+use crate::network::{LabelId, Network};
+use crate::split::Splitting;
+
+/// What to write out.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Contexts.
+    pub contexts: u32,
+    /// Threads that may be created.
+    pub threads: u32,
+    /// How to split.
+    pub splitting: Splitting,
+    /// Stacks deeper than this are left out.
+    pub depth: usize,
+    /// No more configurations, or values of the globals, than this.
+    pub limit: usize,
+}
+
+/// What is reachable within some number of contexts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Level {
+    /// Process, label on top of its stack, and globals.
+    pub heads: BTreeSet<(usize, LabelId, Vec<u64>)>,
+    /// Configurations; `None` if there are too many.
+    pub configurations: Option<HashSet<Configuration>>,
+    /// Whether configurations with deeper stacks were left out.
+    pub deeper: bool,
+    /// View tuples taken from the worklist so far.
+    pub tuples: u64,
+    /// Whether nothing more is reachable with any number of contexts.
+    pub exhausted: bool,
+}
+
+/// Writes out what is reachable within 0, 1, ... contexts. `None` if the memory does not suffice.
+pub fn reachable(network: &Network, extent: &Extent) -> Result<Option<Vec<Level>>, Error> {
+    network.validate()?;
+    let (network, slots) = network.with_slots(extent.threads);
+    network.validate()?;
+    Ok(run(Rc::new(network), &slots, extent).ok())
+}
+
+fn run(network: Rc<Network>, slots: &Slots, extent: &Extent) -> Fallible<Vec<Level>> {
+    let encoding = Encoding::new(network, Capacity { nodes: 1 << 18, cache: 1 << 14 }, false)?;
+    let mut search = Search::new(&encoding, extent.splitting)?;
+    let mut written: HashSet<Configuration> = HashSet::new();
+    let (mut too_many, mut deeper) = (false, false);
+    if let Ok(interpreter) = Interpreter::new(&encoding.network, 0) {
+        for first in interpreter.initial() {
+            written.extend(slots.original(&encoding, &first.globals, &first.threads));
+        }
+    }
+    let mut levels = Vec::new();
+    loop {
+        levels.push(Level {
+            heads: heads(&search, slots, extent.limit),
+            configurations: (!too_many).then(|| written.clone()),
+            deeper,
+            tuples: search.expanded,
+            exhausted: search.is_exhausted(),
+        });
+        if search.level >= extent.contexts {
+            return Ok(levels);
+        }
+        search.advance(&|_| false, &mut |context| {
+            match write(&encoding, context, slots, extent.depth, extent.limit, &mut written)? {
+                Written::All => {}
+                Written::TooDeep => deeper = true,
+                Written::TooMany => too_many = true,
+            }
+            Ok(Watch::GoOn)
+        })?;
+    }
+}
+
+/// The heads of a search, in terms of the network with forks.
+fn heads(search: &Search<'_>, slots: &Slots, limit: usize) -> BTreeSet<(usize, LabelId, Vec<u64>)> {
+    let encoding = search.encoding;
+    let variables = encoding.globals(Block::Now);
+    let mut all = BTreeSet::new();
+    for (process, labels) in search.heads.iter().enumerate() {
+        for (index, relation) in labels.iter().enumerate() {
+            let label = LabelId(index as u32);
+            if slots.overflow.contains(&label) {
+                continue;
+            }
+            for point in points(relation, &variables, limit).into_iter().flatten() {
+                let read = |index| value(&point, encoding.bits_of(Place::Global(index), Block::Now, None));
+                let globals: Vec<u64> = (0..encoding.network.globals.len() as u32).map(read).collect();
+                let label = match process.checked_sub(slots.processes) {
+                    Some(slot) if slots.waiting[slot] == label => {
+                        let started = slots.started.map_or(0, |started| globals[started as usize]);
+                        if started <= slot as u64 {
+                            continue;
+                        }
+                        slots.entries[globals[slots.entry[slot] as usize] as usize]
+                    }
+                    _ => label,
+                };
+                all.insert((process, label, globals[..slots.globals].to_vec()));
+            }
+        }
+    }
+    all
+}
