@@ -31,7 +31,7 @@ impl Parser {
     pub(super) fn binary_after(&mut self, mut left: Expr, level: u8) -> Parse<Expr> {
         while let Tok::Op(op) = self.peek().tok {
             let Some((precedence, op)) = binary_op(op) else { break };
-            if precedence <= level || (self.in_ltl && precedence <= 2) {
+            if precedence <= level || (self.in_ltl && precedence <= 5) {
                 break;
             }
             self.next();

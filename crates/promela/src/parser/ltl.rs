@@ -45,7 +45,7 @@ impl Parser {
 
     fn disjunction(&mut self) -> Parse<Formula> {
         let mut left = self.conjunction()?;
-        while self.peek().is("||") || self.peek().is("\\/") {
+        while self.peek().is("||") || self.peek().is("|") || self.peek().is("\\/") {
             self.next();
             left = Formula::Or(Box::new(left), Box::new(self.conjunction()?));
         }
@@ -54,7 +54,7 @@ impl Parser {
 
     fn conjunction(&mut self) -> Parse<Formula> {
         let mut left = self.until()?;
-        while self.peek().is("&&") || self.peek().is("/\\") {
+        while self.peek().is("&&") || self.peek().is("&") || self.peek().is("/\\") {
             self.next();
             left = Formula::And(Box::new(left), Box::new(self.until()?));
         }
@@ -112,6 +112,6 @@ impl Parser {
             self.errors.truncate(errors);
         }
         self.in_ltl = true;
-        Ok(Formula::Prop(self.binary(2)?))
+        Ok(Formula::Prop(self.binary(5)?))
     }
 }

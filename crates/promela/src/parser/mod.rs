@@ -8,6 +8,8 @@ mod expr;
 mod ltl;
 mod stmt;
 
+pub(crate) use expr::{apply_binary, apply_unary, fold};
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;

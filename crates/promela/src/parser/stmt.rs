@@ -237,6 +237,14 @@ impl Parser {
     /// An assignment, a send, a receive, or an expression used as a statement.
     fn other_statement(&mut self) -> Parse<StmtKind> {
         let at = self.at();
+        if self.peek().is_word("_priority") && self.peek_at(1).is("=") {
+            self.next();
+            self.next();
+            self.model.uses_priority = true;
+            let me = Box::new(Expr { kind: ExprKind::Pid, at });
+            let value = Box::new(self.expression()?);
+            return Ok(StmtKind::Expr(Expr { kind: ExprKind::SetPriority(me, value), at }));
+        }
         if self.peek().word().is_some_and(|w| self.lookup(w).is_some()) && !self.is_remote() {
             let (frame, index) = (self.frames.len(), self.frames.last().expect("a frame").1);
             let place = self.place()?;
@@ -397,10 +405,10 @@ impl Parser {
     pub(super) fn check_arity(&mut self, chan: &Place, found: usize, at: Pos) {
         if let Some(init) = self.var(chan.var).chan.clone()
             && chan.path.iter().all(|step| matches!(step, Access::Index(_)))
-            && init.fields.len() != found
+            && init.fields.len() < found
         {
             let (name, expected) = (self.var(chan.var).name.clone(), init.fields.len());
-            self.note(at, format!("a message of '{name}' has {expected} fields, found {found}"), None);
+            self.note(at, format!("a message of '{name}' has {expected} fields, found {found} values"), None);
         }
     }
 
