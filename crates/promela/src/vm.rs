@@ -74,7 +74,7 @@ impl Machine {
     /// process of the model; it comes first of all, as process 0 of the shape, when there is one.
     pub(crate) fn initial(&mut self, program: &Program) -> Result<State, Fault> {
         let mut state = vec![0; program.globals_end];
-        self.create(program, &mut state, 0, &program.globals)?;
+        self.create(program, &mut state, 0, 0, &program.globals)?;
         if let Some(claim) = program.claim {
             self.start(program, &mut state, claim, 0)?;
         }
@@ -87,10 +87,10 @@ impl Machine {
         Ok(state)
     }
 
-    fn create(&mut self, program: &Program, state: &mut State, base: usize, list: &[Create]) -> Result<(), Fault> {
+    fn create(&mut self, program: &Program, state: &mut State, base: usize, pid: usize, list: &[Create]) -> Result<(), Fault> {
         for item in list {
             match *item {
-                Create::Value(code) => self.run(program, code, state, base, 0)?,
+                Create::Value(code) => self.run(program, code, state, base, pid)?,
                 Create::Chan(ty, at) => {
                     let shape = shape_of(program, state);
                     let grown = self.shapes.grown(program, shape, Item::Chan(ty)).ok_or(Fault::Limit)?;
@@ -123,10 +123,10 @@ impl Machine {
         }
         if !process.create.is_empty() {
             let saved = self.regs;
-            self.create(program, state, base, &process.create)?;
+            self.create(program, state, base, number.saturating_sub(usize::from(program.claim.is_some())), &process.create)?;
             self.regs = saved;
         }
-        Ok((number - usize::from(program.claim.is_some())) as i32)
+        Ok(number.saturating_sub(usize::from(program.claim.is_some())) as i32)
     }
 
     /// Ends the youngest process.
