@@ -344,6 +344,8 @@ pub struct Model {
     pub uses_last: bool,
     /// Priorities decide who moves: the model reads or sets them.
     pub uses_priority: bool,
+    /// Labels that remote references name: control rests at them even on a `goto`, as in Spin.
+    pub remote_labels: Vec<(usize, String)>,
     /// How many statement names are in use.
     pub statements: u32,
 }

@@ -1,9 +1,13 @@
-//! Promela models for Selvedge.
+//! Promela models for Selvedge: reader, compiler, semantics, replay.
 #![forbid(unsafe_code)]
+
 mod ast;
+mod check;
 mod error;
+mod interp;
 mod lexer;
 mod lower;
+mod options;
 mod parser;
 mod por;
 mod preprocess;
@@ -11,14 +15,12 @@ mod print;
 mod program;
 mod shape;
 mod system;
+mod trace;
+mod trail;
 mod vm;
+
 pub use ast::*;
+pub use check::{Checked, check, load};
 pub use error::*;
+pub use options::{Claims, Options, Progress, Search, StoreKind};
 pub use parser::parse;
-#[doc(hidden)]
-pub fn count(m: Model, o: &selvedge_explicit::Options, claim: Option<usize>) -> Result<selvedge_explicit::Report, Error> {
-    let p = lower::lower(std::rc::Rc::new(m), claim)?;
-    let mut s = system::System::new(&p);
-    let r = selvedge_explicit::search(&mut s, o, &mut |_| true);
-    Ok(r)
-}

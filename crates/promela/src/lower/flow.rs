@@ -5,7 +5,7 @@
 //! the transitions of the statements it can begin with; `else` comes last. The transitions of an `unless`
 //! escape stand before those of the statements it guards, the outermost first.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Lowerer, Refused};
 use crate::ast::{Proctype, Seq, Stmt, StmtKind};
@@ -37,6 +37,8 @@ pub(super) struct Graph<'a> {
     /// Locations that control can rest at, in order of discovery; and the way back.
     order: Vec<usize>,
     number: HashMap<usize, u16>,
+    /// Labels that remote references name.
+    watched: HashSet<&'a str>,
     at: Pos,
 }
 
@@ -50,7 +52,7 @@ struct Around {
 }
 
 impl<'a> Graph<'a> {
-    pub(super) fn new(source: &'a Proctype) -> Result<Self, Refused> {
+    pub(super) fn new(source: &'a Proctype, watched: HashSet<&'a str>) -> Result<Self, Refused> {
         let end = Element { stmt: None, next: 0, atom: false, escapes: vec![], parts: vec![], out: 0 };
         let mut graph = Graph {
             elements: vec![end],
@@ -59,6 +61,7 @@ impl<'a> Graph<'a> {
             end: 0,
             order: Vec::new(),
             number: HashMap::new(),
+            watched,
             at: source.at,
         };
         let around = Around { after: 0, atom: false, escapes: Vec::new(), out: 0 };
@@ -114,6 +117,9 @@ impl<'a> Graph<'a> {
     fn resolve(&self, mut element: usize) -> Result<usize, Refused> {
         for _ in 0..self.elements.len() + 1 {
             let this = &self.elements[element];
+            if this.stmt.is_some_and(|stmt| stmt.labels.iter().any(|label| self.watched.contains(label.as_str()))) {
+                return Ok(element);
+            }
             element = match this.stmt.map(|stmt| &stmt.kind) {
                 Some(StmtKind::Goto(label)) => self.labels[label.as_str()],
                 Some(StmtKind::Break) => this.out,
@@ -161,7 +167,8 @@ impl<'a> Graph<'a> {
     fn target(&self, element: usize) -> Result<usize, Refused> {
         let this = &self.elements[element];
         match this.stmt.map(|stmt| &stmt.kind) {
-            Some(StmtKind::Goto(_) | StmtKind::Break) => self.resolve(element),
+            Some(StmtKind::Goto(label)) => self.resolve(self.labels[label.as_str()]),
+            Some(StmtKind::Break) => self.resolve(this.out),
             _ => self.resolve(this.next),
         }
     }

@@ -91,7 +91,10 @@ impl<'a> Lowerer<'a> {
         let mut sources: Vec<&Proctype> = self.model.procs.iter().collect();
         sources.extend(claim.map(|number| &self.model.claims[number]));
         let graphs: Vec<flow::Graph<'_>> =
-            sources.iter().map(|source| flow::Graph::new(source)).collect::<Result<_, _>>()?;
+            sources.iter().enumerate().map(|(number, source)| {
+                let watched = self.model.remote_labels.iter().filter(|(proc, _)| *proc == number);
+                flow::Graph::new(source, watched.map(|(_, label)| label.as_str()).collect())
+            }).collect::<Result<_, _>>()?;
         self.wide = graphs.iter().any(|graph| graph.places() > 256);
         self.labels = graphs.iter().map(flow::Graph::labels).collect();
         self.lay_out(&sources)?;

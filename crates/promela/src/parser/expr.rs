@@ -251,6 +251,7 @@ impl Parser {
         };
         if self.accept("@") {
             let label = self.name("a label")?.to_string();
+            self.model.remote_labels.push((proc, label.clone()));
             return Ok(Expr { kind: ExprKind::RemoteLabel { proc, pid, label }, at });
         }
         self.expect(":")?;
