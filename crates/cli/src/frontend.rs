@@ -1,6 +1,7 @@
 //! The front ends: each takes one kind of file to an engine. A new one is a file here and a line in
 //! [`FRONT_ENDS`].
 
+mod promela;
 mod rust;
 
 use std::path::Path;
@@ -13,7 +14,7 @@ use crate::args::Options;
 use crate::output::Status;
 
 /// Every front end; the first that accepts a file gets it.
-const FRONT_ENDS: &[&FrontEnd] = &[&rust::FRONT_END];
+const FRONT_ENDS: &[&FrontEnd] = &[&rust::FRONT_END, &promela::FRONT_END];
 
 /// What takes one kind of file to an engine.
 pub(crate) struct FrontEnd {
@@ -62,6 +63,8 @@ pub(crate) struct Checked {
     /// The command that replays the counterexample, if there is one.
     pub(crate) replay: Option<String>,
 }
+
+pub(crate) use promela::simulate;
 
 /// Checks a file with the front end that takes it.
 pub(crate) fn check(request: &Request<'_>) -> anyhow::Result<Answer> {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Statistics, Verdict, Violation, ViolationKind,
+    Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Schedule, Statistics, Verdict, Violation, ViolationKind,
 };
 use selvedge_explicit::{Problem, Progress, Report, Search, Stop, StoreKind, search};
 
@@ -71,6 +71,22 @@ pub fn check(model: &Model, options: &Options, progress: &mut dyn FnMut(Progress
     let (verdict, trail) = verdict(&program, &mut system, &report, options)?;
     let outcome = Outcome { verdict, rows: rows(&report), statistics: statistics(&report) };
     Ok(Checked { outcome, unreached, errors, coverage, trail })
+}
+
+/// Runs one execution again: the one that a schedule describes.
+///
+/// # Errors
+/// When the schedule does not fit the model, or shows no violation.
+pub fn replay(model: &Model, claims: Claims, schedule: &Schedule) -> Result<Checked, Error> {
+    let claim = claim_to_check(model, claims)?;
+    let program = lower(Rc::new(model.clone()), claim)?;
+    let mut system = System::new(&program);
+    let (problem, states) = crate::trace::run(&mut system, schedule)?;
+    let found = selvedge_explicit::Found { problem, states, bound: None };
+    let report = Report { found: Some(found), ..Report::default() };
+    let (verdict, trail) = verdict(&program, &mut system, &report, &Options::default())?;
+    let outcome = Outcome { verdict, rows: Vec::new(), statistics: Statistics::default() };
+    Ok(Checked { outcome, unreached: Vec::new(), errors: 1, coverage: None, trail })
 }
 
 /// Which claim moves along. Liveness questions are refused.

@@ -14,13 +14,15 @@ mod preprocess;
 mod print;
 mod program;
 mod shape;
+mod simulate;
 mod system;
 mod trace;
 mod trail;
 mod vm;
 
 pub use ast::*;
-pub use check::{Checked, check, load};
+pub use check::{Checked, check, load, replay};
 pub use error::*;
 pub use options::{Claims, Options, Progress, Search, StoreKind};
 pub use parser::parse;
+pub use simulate::{Ended, Guide, simulate};

@@ -143,16 +143,16 @@ fn schedule(steps: &[Taken]) -> Schedule {
     Schedule(decisions)
 }
 
-/// The steps that a schedule describes.
-pub(crate) fn follow(system: &mut System<'_>, schedule: &Schedule) -> Result<Vec<Taken>, Error> {
+/// Follows a schedule: the states it goes through, and the violation at its end.
+pub(crate) fn run(system: &mut System<'_>, schedule: &Schedule) -> Result<(Problem, Vec<Vec<u8>>), Error> {
     let misfit = |step: usize, reason: &str| Err(Error::Trail { step: step + 1, reason: reason.to_string() });
     let Ok(mut state) = system.initial() else { return misfit(0, "the model has no first state") };
-    let mut steps: Vec<Taken> = Vec::new();
+    let mut states = vec![state.clone()];
     let mut decisions = schedule.0.iter().peekable();
     while let Some(decision) = decisions.next() {
-        let number = steps.len();
+        let number = states.len() - 1;
         let Decision::Thread(ThreadId(owner)) = *decision else { return misfit(number, "expected a process") };
-        let (list, enabled) = steps_from(system, &state);
+        let (list, _) = steps_from(system, &state);
         let mine: Vec<_> = list.into_iter().filter(|(taken, ..)| taken.owner == owner).collect();
         let choice = match decisions.peek() {
             Some(Decision::Value(value)) if mine.len() > 1 => {
@@ -161,19 +161,25 @@ pub(crate) fn follow(system: &mut System<'_>, schedule: &Schedule) -> Result<Vec
             }
             _ => 0,
         };
-        let Some((mut taken, next, _)) = mine.into_iter().nth(choice) else {
+        let Some((_, next, fault)) = mine.into_iter().nth(choice) else {
             return misfit(number, &format!("process {owner} cannot take that step"));
         };
-        let before = steps.last().map_or(owner, |step| step.mover);
-        taken.preemption = before != owner && enabled.get(before as usize).copied().unwrap_or(false);
-        let dead = next.is_empty();
-        steps.push(taken);
-        if dead {
-            break;
+        if let (Some(fault), None) = (fault, decisions.peek()) {
+            let fault = selvedge_explicit::Fault(fault);
+            return Ok((Problem::Step { fault, owner }, states));
+        }
+        if next.is_empty() {
+            return misfit(number, "the execution ends here");
         }
         state = next;
+        states.push(state.clone());
     }
-    Ok(steps)
+    if steps_from(system, &state).0.is_empty()
+        && let Some(fault) = system.stuck(&state)
+    {
+        return Ok((Problem::Stuck(fault), states));
+    }
+    misfit(states.len() - 1, "there is no violation at its end")
 }
 
 /// Runs steps through the interpreter. The trace, who waits at the end, and the preemptions it counts.
