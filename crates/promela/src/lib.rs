@@ -18,6 +18,8 @@ mod simulate;
 mod system;
 mod trace;
 mod trail;
+#[cfg(test)]
+mod twin;
 mod vm;
 
 pub use ast::*;
