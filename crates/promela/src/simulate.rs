@@ -56,7 +56,7 @@ pub fn simulate(model: &Model, guide: Guide<'_>, limit: u64, print: &mut dyn FnM
     while ended.steps < limit {
         let mut options: Vec<(usize, Choice)> = Vec::new();
         if let Some(pid) = alone {
-            options.extend(run.interpreter.choices(&state, pid).into_iter().map(|choice| (pid, choice)));
+            options.extend(run.interpreter.going_on(&state, pid).into_iter().map(|choice| (pid, choice)));
         }
         if options.is_empty() {
             for pid in 0..state.procs.len() {

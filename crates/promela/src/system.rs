@@ -445,7 +445,7 @@ impl<'p> System<'p> {
     }
 
     /// The moves that the claim can make: the states after them.
-    fn claim_moves(&mut self, state: &State, out: &mut Successors, report: bool) -> Vec<(State, Micro)> {
+    fn claim_moves(&mut self, state: &State, pid: usize, out: &mut Successors, report: bool) -> Vec<(State, Micro)> {
         let program = self.program;
         let (ty, base) = self.slot(state, 0).expect("the claim is always there");
         let place = &program.procs[ty].places[location(program, state, base)];
@@ -470,14 +470,14 @@ impl<'p> System<'p> {
             let result = self.machine.run(program, trans.effect, &mut next, base, 0);
             let failed = self.machine.failed.take().map(Fault::Assert).or(result.err());
             if let (Some(fault), true) = (failed, report) {
-                self.emit_fault(Wrong::Fault(fault, trans.at), 0, &[micro], out);
+                self.emit_fault(Wrong::Fault(fault, trans.at), pid, &[micro], out);
             }
             if result.is_err() {
                 continue;
             }
             set_location(program, &mut next, base, trans.target);
             if program.procs[ty].places[usize::from(trans.target)].is_end && report {
-                self.emit_fault(Wrong::Claim, 0, &[micro], out);
+                self.emit_fault(Wrong::Claim, pid, &[micro], out);
             }
             list.push((next, micro));
         }
@@ -527,7 +527,7 @@ impl TransitionSystem for System<'_> {
         }
         if self.program.claim.is_some() {
             self.machine.timeout = timeout;
-            for (mut moved, micro) in self.claim_moves(&current, out, pid == 0) {
+            for (mut moved, micro) in self.claim_moves(&current, pid, out, true) {
                 if self.record {
                     self.path.push(micro);
                 }
@@ -560,7 +560,7 @@ impl TransitionSystem for System<'_> {
             return;
         }
         let report = self.processes(state) == 0;
-        let moves = self.claim_moves(&state.to_vec(), out, report);
+        let moves = self.claim_moves(&state.to_vec(), 0, out, report);
         for (next, micro) in moves {
             self.emit(&next, 0, 0, &[micro], out, Pos::default());
         }

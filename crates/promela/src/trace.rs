@@ -19,8 +19,6 @@ pub(crate) struct Witness {
     pub(crate) preemptions: u32,
     /// For a stuck state: who waits where.
     pub(crate) explanation: String,
-    /// The violation is in the last state rather than on the last step.
-    pub(crate) stuck: bool,
 }
 
 /// A step of the path: whose, which of its successors, and the statements of it.
@@ -30,7 +28,6 @@ pub(crate) struct Taken {
     mover: u32,
     index: u32,
     pub(crate) micros: Vec<Micro>,
-    pub(crate) preemption: bool,
     /// How many successors the owner had.
     width: u32,
 }
@@ -62,7 +59,7 @@ fn steps_from(system: &mut System<'_>, state: &[u8]) -> (Vec<(Taken, Vec<u8>, Op
     for (number, step) in out.list.iter().enumerate() {
         let width = &mut widths[(step.owner as usize).min(count as usize)];
         let micros = system.paths.get(number).cloned().unwrap_or_default();
-        let taken = Taken { owner: step.owner, mover: step.mover, index: *width, micros, preemption: false, width: 0 };
+        let taken = Taken { owner: step.owner, mover: step.mover, index: *width, micros, width: 0 };
         *width += 1;
         list.push((taken, out.state(number).to_vec(), step.fault.map(|fault| fault.0)));
     }
@@ -90,7 +87,9 @@ pub(crate) fn witness(program: &Program, system: &mut System<'_>, found: &Found)
             if !wanted {
                 continue;
             }
-            let cost = |mover: u32| u32::from(mover != taken.owner && enabled.get(mover as usize).copied().unwrap_or(false));
+            // A step of the claim alone is no switch.
+            let moves = taken.micros.iter().any(|micro| micro.pid != CLAIM);
+            let cost = |mover: u32| u32::from(moves && mover != taken.owner && enabled.get(mover as usize).copied().unwrap_or(false));
             let best = match layers.last() {
                 None => Some((0, 0)),
                 Some(before) => before
@@ -100,8 +99,7 @@ pub(crate) fn witness(program: &Program, system: &mut System<'_>, found: &Found)
                     .min(),
             };
             let Some((sum, from)) = best else { continue };
-            let preemption = layers.last().is_some_and(|before| sum > before[from].1);
-            let candidate = (Taken { preemption, ..taken }, sum, from);
+            let candidate = (taken, sum, from);
             match layer.iter_mut().find(|(step, ..)| step.mover == candidate.0.mover) {
                 Some(known) if known.1 <= sum => {}
                 Some(known) => *known = candidate,
@@ -129,7 +127,7 @@ pub(crate) fn witness(program: &Program, system: &mut System<'_>, found: &Found)
     if counted != preemptions {
         return Err(Error::Replay(format!("{counted} preemptions instead of {preemptions}")));
     }
-    Ok(Witness { schedule: schedule(&steps), steps, trace, preemptions, explanation, stuck })
+    Ok(Witness { schedule: schedule(&steps), steps, trace, preemptions, explanation })
 }
 
 fn schedule(steps: &[Taken]) -> Schedule {

@@ -22,15 +22,24 @@ impl<'m> Interpreter<'m> {
             let last = pid + 1 == state.procs.len();
             return if last { vec![Choice { stmt: END, partner: None }] } else { Vec::new() };
         };
-        for escape in self.escapes(body, point) {
-            let list = self.executable(state, pid, body, &escape);
-            if !list.is_empty() {
-                return list;
+        let groups = self.groups(body, point);
+        let lists = groups.iter().map(|group| self.executable(state, pid, body, group));
+        lists.into_iter().find(|list| !list.is_empty()).unwrap_or_default()
+    }
+
+    /// What control can begin with at a point: the escapes around each beginning, and then the beginnings.
+    fn groups(&self, body: &Proctype, point: &Point) -> Vec<Vec<Point>> {
+        let (mut begin, mut groups) = (Vec::new(), Vec::new());
+        self.begins(body, point, &mut begin);
+        for place in &begin {
+            for escape in self.escapes(body, place) {
+                if !groups.contains(&escape) {
+                    groups.push(escape);
+                }
             }
         }
-        let mut begin = Vec::new();
-        self.begins(body, point, &mut begin);
-        self.executable(state, pid, body, &begin)
+        groups.push(begin);
+        groups
     }
 
     fn permitted(&self, state: &State, pid: usize, priorities: bool) -> bool {
@@ -89,11 +98,7 @@ impl<'m> Interpreter<'m> {
             }
             let body = self.body(state, Some(other));
             let Some(point) = &state.procs[other].point else { continue };
-            let mut groups = self.escapes(body, point);
-            let mut begin = Vec::new();
-            self.begins(body, point, &mut begin);
-            groups.push(begin);
-            for group in groups {
+            for group in self.groups(body, point) {
                 let before = list.len();
                 for place in group {
                     let stmt = self.statement(body, &place);
@@ -156,9 +161,7 @@ impl<'m> Interpreter<'m> {
     pub(super) fn locally_enabled(&self, state: &State, pid: usize) -> bool {
         let body = self.body(state, Some(pid));
         let Some(point) = &state.procs[pid].point else { return pid + 1 == state.procs.len() };
-        let mut begin: Vec<Point> = self.escapes(body, point).into_iter().flatten().collect();
-        self.begins(body, point, &mut begin);
-        begin.iter().any(|place| {
+        self.groups(body, point).iter().flatten().any(|place| {
             let stmt = self.statement(body, place);
             match &stmt.kind {
                 StmtKind::Send { chan, .. } => self
@@ -180,6 +183,13 @@ impl<'m> Interpreter<'m> {
         (0..state.procs.len()).all(|pid| self.choices(&probe, pid).is_empty())
     }
 
+    /// What a process can execute within its atomic sequence: there is no timeout there.
+    pub(crate) fn going_on(&self, state: &State, pid: usize) -> Vec<Choice> {
+        let mut probe = state.clone();
+        probe.last = TIMEOUT_PROBE;
+        self.choices(&probe, pid)
+    }
+
     /// Whether a process can move.
     pub(crate) fn enabled(&self, state: &State, pid: usize) -> bool {
         !self.choices(state, pid).is_empty()
@@ -191,7 +201,7 @@ impl<'m> Interpreter<'m> {
             let chans = state.procs[pid].chans;
             state.procs.pop();
             state.chans.truncate(chans);
-            state.last = pid as i32;
+            self.moved(state, pid);
             return Ok((false, None));
         }
         let body = self.body(state, Some(pid));
@@ -211,7 +221,7 @@ impl<'m> Interpreter<'m> {
             let target = self.after(other_body, &place);
             let atomic = self.in_atomic(other_body, &Some(place)) && self.in_atomic(other_body, &target);
             state.procs[other].point = target;
-            state.last = other as i32;
+            self.moved(state, other);
             return Ok((atomic, None));
         }
         let mut trouble = None;
@@ -222,16 +232,21 @@ impl<'m> Interpreter<'m> {
         };
         let atomic = self.in_atomic(body, &Some(point)) && self.in_atomic(body, &target);
         state.procs[pid].point = target;
-        state.last = pid as i32;
+        self.moved(state, pid);
         Ok((atomic, trouble))
+    }
+
+    /// Notes who moved last, where the model asks.
+    fn moved(&self, state: &mut State, pid: usize) {
+        if self.model.uses_last {
+            state.last = pid as i32;
+        }
     }
 
     fn locate_choice(&self, state: &State, pid: usize, name: StmtId) -> Option<Point> {
         let body = self.body(state, Some(pid));
         let point = state.procs[pid].point.as_ref()?;
-        let mut begin: Vec<Point> = self.escapes(body, point).into_iter().flatten().collect();
-        self.begins(body, point, &mut begin);
-        begin.into_iter().find(|place| self.statement(body, place).id == name)
+        self.groups(body, point).into_iter().flatten().find(|place| self.statement(body, place).id == name)
     }
 
     fn bind(&self, state: &mut State, pid: Option<usize>, message: &[i32], args: &[RecvArg]) -> Result<(), Trouble> {
