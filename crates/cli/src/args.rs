@@ -25,6 +25,7 @@ const STATUS: &str = "Exit status: 0 holds; 1 violated; 2 the input or the comma
                       3 inconclusive.";
 
 #[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant)] // There is one of it.
 pub(crate) enum Command {
     /// Check a program: find a bug, or say what has been ruled out
     #[command(after_help = STATUS)]

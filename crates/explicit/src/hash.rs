@@ -27,7 +27,8 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
     let (low, high) = match rest.len() {
         0 => (0, 0),
         length @ 1..=3 => {
-            let packed = u64::from(rest[0]) << 16 | u64::from(rest[length / 2]) << 8 | u64::from(rest[length - 1]);
+            let packed =
+                u64::from(rest[0]) << 16 | u64::from(rest[length / 2]) << 8 | u64::from(rest[length - 1]);
             (packed, 0)
         }
         length @ 4..=8 => {

@@ -18,5 +18,5 @@ mod search;
 mod store;
 mod system;
 
-pub use search::{Found, Limits, Options, Problem, Progress, Report, Row, Search, StoreKind, Stop, search};
+pub use search::{Found, Limits, Options, Problem, Progress, Report, Row, Search, Stop, StoreKind, search};
 pub use system::{Fault, Successor, Successors, TransitionSystem};

@@ -172,8 +172,16 @@ pub enum ExprKind {
     Len(Place),
     ChanTest(ChanTest, Place),
     /// `c?[...]` and `c??[...]`.
-    Poll { chan: Place, anywhere: bool, args: Vec<RecvArg> },
-    Run { proc: usize, args: Vec<Expr>, priority: Option<Box<Expr>> },
+    Poll {
+        chan: Place,
+        anywhere: bool,
+        args: Vec<RecvArg>,
+    },
+    Run {
+        proc: usize,
+        args: Vec<Expr>,
+        priority: Option<Box<Expr>>,
+    },
     Timeout,
     NonProgress,
     Enabled(Box<Expr>),
@@ -181,9 +189,17 @@ pub enum ExprKind {
     GetPriority(Box<Expr>),
     SetPriority(Box<Expr>, Box<Expr>),
     /// `P[pid]:x`.
-    RemoteVar { proc: usize, pid: Option<Box<Expr>>, place: Place },
+    RemoteVar {
+        proc: usize,
+        pid: Option<Box<Expr>>,
+        place: Place,
+    },
     /// `P[pid]@label`.
-    RemoteLabel { proc: usize, pid: Option<Box<Expr>>, label: String },
+    RemoteLabel {
+        proc: usize,
+        pid: Option<Box<Expr>>,
+        label: String,
+    },
     Pid,
     NrPr,
     Last,
@@ -225,8 +241,17 @@ pub enum StmtKind {
     Assign(Place, Expr),
     /// A declaration of a structure within a body: a step that does nothing.
     Declare,
-    Send { chan: Place, sorted: bool, args: Vec<Expr> },
-    Recv { chan: Place, anywhere: bool, keep: bool, args: Vec<RecvArg> },
+    Send {
+        chan: Place,
+        sorted: bool,
+        args: Vec<Expr>,
+    },
+    Recv {
+        chan: Place,
+        anywhere: bool,
+        keep: bool,
+        args: Vec<RecvArg>,
+    },
     Assert(Expr),
     Printf(String, Vec<Expr>),
     Printm(Expr),

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Schedule, Statistics, Verdict, Violation, ViolationKind,
+    Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Schedule, Statistics, Verdict,
+    Violation, ViolationKind,
 };
 use selvedge_explicit::{Problem, Progress, Report, Search, Stop, StoreKind, search};
 
@@ -42,7 +43,8 @@ pub fn load(path: &Path, definitions: &[String]) -> Result<Model, Error> {
     let bytes = std::fs::read(path)
         .map_err(|error| Error::Read { file: path.display().to_string(), reason: error.to_string() })?;
     let text = String::from_utf8_lossy(&bytes);
-    let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+    let name =
+        path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
     parse(&text, &name, Some(path.parent().unwrap_or(Path::new("."))), definitions)
 }
 
@@ -61,7 +63,11 @@ pub fn load(path: &Path, definitions: &[String]) -> Result<Model, Error> {
 /// assert_eq!(violation.kind.name(), "invalid-end-state");
 /// assert_eq!(violation.preemptions, 1);
 /// ```
-pub fn check(model: &Model, options: &Options, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Checked, Error> {
+pub fn check(
+    model: &Model,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Checked, Error> {
     let claim = claim_to_check(model, options.claims)?;
     let program = lower(Rc::new(model.clone()), claim)?;
     let mut system = System::new(&program);
@@ -97,7 +103,9 @@ pub(crate) fn claim_to_check(model: &Model, claims: Claims) -> Result<Option<usi
     let refuse = |at, what: String| {
         Err(Error::Unsupported(Diagnostic {
             location: model.files.location(at),
-            message: format!("{what} is a question about infinite executions, which Selvedge does not answer yet"),
+            message: format!(
+                "{what} is a question about infinite executions, which Selvedge does not answer yet"
+            ),
             remedy: Some("check assertions and deadlocks alone with --no-claim".to_string()),
         }))
     };
@@ -171,7 +179,12 @@ fn guarantee(report: &Report, options: &Options) -> Option<Guarantee> {
     report.finished.map(|_| Guarantee { bounds, complete: false })
 }
 
-fn verdict(program: &Program, system: &mut System<'_>, report: &Report, options: &Options) -> Result<(Verdict, Option<String>), Error> {
+fn verdict(
+    program: &Program,
+    system: &mut System<'_>,
+    report: &Report,
+    options: &Options,
+) -> Result<(Verdict, Option<String>), Error> {
     if let Some(found) = &report.found {
         let wrong = match found.problem {
             Problem::Initial(fault) | Problem::Stuck(fault) | Problem::Step { fault, .. } => {
@@ -184,13 +197,18 @@ fn verdict(program: &Program, system: &mut System<'_>, report: &Report, options:
         }
         let witness = witness(program, system, found)?;
         let trail = crate::trail::write(program, &witness);
-        return Ok((Verdict::Violated(Box::new(violation(program, wrong, witness, report, options))), Some(trail)));
+        return Ok((
+            Verdict::Violated(Box::new(violation(program, wrong, witness, report, options))),
+            Some(trail),
+        ));
     }
     let covered = guarantee(report, options);
     let gap = |reason: String| Ok((Verdict::Inconclusive(Gap { reason, covered }), None));
     if let Some(stop) = report.stopped {
         return gap(match (stop, options.time, options.memory, options.depth) {
-            (Stop::Time, Some(limit), ..) => format!("the time limit of {} s was reached", limit.as_secs_f64()),
+            (Stop::Time, Some(limit), ..) => {
+                format!("the time limit of {} s was reached", limit.as_secs_f64())
+            }
             (Stop::Time, ..) => "the search was interrupted".to_string(),
             (Stop::Memory, _, Some(limit), _) => format!("the memory limit of {limit} bytes was reached"),
             (Stop::Memory, ..) => "there are more states than can be numbered".to_string(),
@@ -209,18 +227,23 @@ fn verdict(program: &Program, system: &mut System<'_>, report: &Report, options:
     }
 }
 
-fn violation(program: &Program, wrong: Wrong, witness: Witness, report: &Report, options: &Options) -> Violation {
-    let files = &program.model.files;
+fn violation(
+    program: &Program,
+    wrong: Wrong,
+    witness: Witness,
+    report: &Report,
+    options: &Options,
+) -> Violation {
     let (kind, message, location) = describe(program, wrong);
     let location = location.or_else(|| witness.trace.steps.last().and_then(|step| step.location.clone()));
     let below = match (report.finished, options.search) {
-        (Some(finished), Search::Layered | Search::Bcs) => {
-            Some(Guarantee { bounds: Bounds { preemptions: Some(finished), ..Bounds::default() }, complete: false })
-        }
+        (Some(finished), Search::Layered | Search::Bcs) => Some(Guarantee {
+            bounds: Bounds { preemptions: Some(finished), ..Bounds::default() },
+            complete: false,
+        }),
         _ => None,
     };
     let message = if message.is_empty() { witness.explanation.clone() } else { message };
-    let _ = files;
     Violation {
         kind,
         message,
@@ -247,14 +270,21 @@ fn describe(program: &Program, wrong: Wrong) -> (ViolationKind, String, Option<L
                     let (text, at) = &program.asserts[number as usize];
                     return (ViolationKind::Assertion, format!("assertion violated: {text}"), place(*at));
                 }
-                Fault::Index(index, length) => {
-                    (ViolationKind::Assertion, format!("array index {index} is out of range, the length is {length}"))
-                }
+                Fault::Index(index, length) => (
+                    ViolationKind::Assertion,
+                    format!("array index {index} is out of range, the length is {length}"),
+                ),
                 Fault::DivisionByZero => (ViolationKind::Crash, "division by zero".to_string()),
-                Fault::BadChannel => (ViolationKind::Crash, "a channel that was never initialised is used".to_string()),
+                Fault::BadChannel => {
+                    (ViolationKind::Crash, "a channel that was never initialised is used".to_string())
+                }
                 Fault::TooManyProcesses => (ViolationKind::Crash, "more than 255 processes".to_string()),
-                Fault::BlockedStep => (ViolationKind::Crash, "a statement within a d_step blocks".to_string()),
-                Fault::Endless => (ViolationKind::StepLimit, "an atomic sequence or d_step does not end".to_string()),
+                Fault::BlockedStep => {
+                    (ViolationKind::Crash, "a statement within a d_step blocks".to_string())
+                }
+                Fault::Endless => {
+                    (ViolationKind::StepLimit, "an atomic sequence or d_step does not end".to_string())
+                }
                 Fault::Limit => (ViolationKind::StepLimit, "the state is too large".to_string()),
             };
             (kind, message, place(at))
@@ -283,7 +313,9 @@ fn unreached(program: &Program, system: &System<'_>) -> Vec<(String, Location, S
             missing.push((process.at, "-end-".to_string()));
         }
         let name = process.name.clone();
-        list.extend(missing.into_iter().map(|(at, text)| (name.clone(), program.model.files.location(at), text)));
+        list.extend(
+            missing.into_iter().map(|(at, text)| (name.clone(), program.model.files.location(at), text)),
+        );
     }
     list
 }

@@ -96,7 +96,10 @@ impl fmt::Display for Error {
                 "the counterexample does not replay ({reason}); this is a defect of Selvedge, please report the model"
             ),
             Error::Trail { step, reason } => {
-                write!(f, "step {step} does not fit the model: {reason}; use the model and the options that the trace came from")
+                write!(
+                    f,
+                    "step {step} does not fit the model: {reason}; use the model and the options that the trace came from"
+                )
             }
         }
     }

@@ -187,7 +187,8 @@ impl Scanner<'_> {
 
     fn number(&mut self) -> Tok {
         let mut value: i64 = 0;
-        let hex = self.peek(0) == b'0' && matches!(self.peek(1), b'x' | b'X') && self.peek(2).is_ascii_hexdigit();
+        let hex =
+            self.peek(0) == b'0' && matches!(self.peek(1), b'x' | b'X') && self.peek(2).is_ascii_hexdigit();
         let radix = if hex { 16 } else { 10 };
         self.index += if hex { 2 } else { 0 };
         while let Some(digit) = char::from(self.peek(0)).to_digit(radix) {

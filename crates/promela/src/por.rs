@@ -114,7 +114,8 @@ impl Judge<'_> {
             StmtKind::DStep(body) => {
                 let mut all = true;
                 each(body, &mut |inner| {
-                    all &= !matches!(inner.kind, StmtKind::Send { .. } | StmtKind::Recv { .. }) && self.safe(inner);
+                    all &= !matches!(inner.kind, StmtKind::Send { .. } | StmtKind::Recv { .. })
+                        && self.safe(inner);
                 });
                 all
             }
@@ -136,10 +137,12 @@ impl Judge<'_> {
 
     /// Whether this process alone uses a channel in a direction.
     fn own(&self, chan: &Place, users: impl Fn(&Use) -> &HashSet<usize>) -> bool {
-        let (VarRef::Global(index), true, true) = (chan.var, chan.path.is_empty(), self.single) else { return false };
-        self.uses.get(&index).is_some_and(|used| {
-            !used.other && users(used).len() == 1 && users(used).contains(&self.process)
-        })
+        let (VarRef::Global(index), true, true) = (chan.var, chan.path.is_empty(), self.single) else {
+            return false;
+        };
+        self.uses
+            .get(&index)
+            .is_some_and(|used| !used.other && users(used).len() == 1 && users(used).contains(&self.process))
     }
 }
 
@@ -183,7 +186,9 @@ fn is_run(model: &Model, number: usize) -> bool {
     let mut found = false;
     for process in &model.procs {
         each(&process.body, &mut |stmt| {
-            expressions(stmt, &mut |expr| found |= matches!(expr.kind, ExprKind::Run { proc, .. } if proc == number));
+            expressions(stmt, &mut |expr| {
+                found |= matches!(expr.kind, ExprKind::Run { proc, .. } if proc == number)
+            });
         });
     }
     found
@@ -296,10 +301,9 @@ fn walk(expr: &Expr, visit: &mut impl FnMut(&Expr)) {
     visit(expr);
     match &expr.kind {
         ExprKind::Place(place) | ExprKind::Len(place) | ExprKind::ChanTest(_, place) => indices(place, visit),
-        ExprKind::Unary(_, a)
-        | ExprKind::Enabled(a)
-        | ExprKind::PcValue(a)
-        | ExprKind::GetPriority(a) => walk(a, visit),
+        ExprKind::Unary(_, a) | ExprKind::Enabled(a) | ExprKind::PcValue(a) | ExprKind::GetPriority(a) => {
+            walk(a, visit)
+        }
         ExprKind::Binary(_, a, b) | ExprKind::SetPriority(a, b) => {
             walk(a, visit);
             walk(b, visit);
@@ -317,7 +321,9 @@ fn walk(expr: &Expr, visit: &mut impl FnMut(&Expr)) {
                 }
             }
         }
-        ExprKind::RemoteVar { pid: Some(pid), .. } | ExprKind::RemoteLabel { pid: Some(pid), .. } => walk(pid, visit),
+        ExprKind::RemoteVar { pid: Some(pid), .. } | ExprKind::RemoteLabel { pid: Some(pid), .. } => {
+            walk(pid, visit)
+        }
         _ => {}
     }
 }

@@ -170,7 +170,11 @@ impl Preprocessor {
                 self.error(at, format!("#error {}", text.join(" ")), "");
             }
             "line" | "pragma" | "warning" | "ident" => {}
-            _ => self.error(at, format!("unknown directive #{word}"), "expected define, undef, include, if, ifdef, ifndef, elif, else or endif"),
+            _ => self.error(
+                at,
+                format!("unknown directive #{word}"),
+                "expected define, undef, include, if, ifdef, ifndef, elif, else or endif",
+            ),
         }
         Ok(())
     }
@@ -198,7 +202,13 @@ impl Preprocessor {
         self.macros.insert(name, Macro { parameters, body: body.to_vec() });
     }
 
-    fn include(&mut self, rest: &[Token], at: Pos, directory: Option<&Path>, depth: usize) -> Result<(), Error> {
+    fn include(
+        &mut self,
+        rest: &[Token],
+        at: Pos,
+        directory: Option<&Path>,
+        depth: usize,
+    ) -> Result<(), Error> {
         let name = match rest.first().map(|token| &token.tok) {
             Some(Tok::Str(name)) => name.to_string(),
             Some(Tok::Op("<")) => {
@@ -233,7 +243,8 @@ impl Preprocessor {
         while index < tokens.len() && out.len() < LONGEST {
             let token = &tokens[index];
             index += 1;
-            let found = token.word().filter(|w| !hidden.contains(w)).and_then(|w| self.macros.get(w).map(|m| (w, m)));
+            let found =
+                token.word().filter(|w| !hidden.contains(w)).and_then(|w| self.macros.get(w).map(|m| (w, m)));
             let Some((word, definition)) = found else {
                 out.push(token.clone());
                 continue;
@@ -330,7 +341,11 @@ impl Preprocessor {
         match value(&tokens, &mut cursor, 0, 0) {
             Some(value) if cursor == tokens.len() => value != 0,
             _ => {
-                self.error(at, "this #if is not a constant expression", "use numbers, defined(), and C's operators");
+                self.error(
+                    at,
+                    "this #if is not a constant expression",
+                    "use numbers, defined(), and C's operators",
+                );
                 false
             }
         }
@@ -434,7 +449,8 @@ mod tests {
 
     fn check(text: &str, expected: &str) {
         let source = preprocess(text, "t", None, &["N=3".to_string()]).unwrap();
-        let words: Vec<String> = source.tokens.iter().filter(|t| t.tok != Tok::Eof).map(Token::text).collect();
+        let words: Vec<String> =
+            source.tokens.iter().filter(|t| t.tok != Tok::Eof).map(Token::text).collect();
         assert_eq!(words.join(" "), expected, "{:?}", source.errors);
     }
 

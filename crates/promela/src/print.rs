@@ -1,6 +1,8 @@
 //! Expressions and statements back to text, for messages, traces and unreached code.
 
-use crate::ast::{Access, Basic, Binary, ChanTest, Expr, ExprKind, Model, Place, Proctype, RecvArg, StmtKind, Unary, VarRef};
+use crate::ast::{
+    Access, Basic, Binary, ChanTest, Expr, ExprKind, Model, Place, Proctype, RecvArg, StmtKind, Unary, VarRef,
+};
 
 /// Whether an expression starts a process.
 pub(crate) fn has_run(kind: &ExprKind) -> bool {
@@ -72,7 +74,12 @@ impl Printer<'_> {
                 format!("{name}({})", self.place(chan))
             }
             ExprKind::Poll { chan, anywhere, args } => {
-                format!("{}{}[{}]", self.place(chan), if *anywhere { "??" } else { "?" }, self.recv_args(args))
+                format!(
+                    "{}{}[{}]",
+                    self.place(chan),
+                    if *anywhere { "??" } else { "?" },
+                    self.recv_args(args)
+                )
             }
             ExprKind::Run { proc, args, .. } => {
                 let args: Vec<_> = args.iter().map(|a| self.expr(a)).collect();
@@ -83,7 +90,9 @@ impl Printer<'_> {
             ExprKind::Enabled(pid) => format!("enabled({})", self.expr(pid)),
             ExprKind::PcValue(pid) => format!("pc_value({})", self.expr(pid)),
             ExprKind::GetPriority(pid) => format!("get_priority({})", self.expr(pid)),
-            ExprKind::SetPriority(pid, value) => format!("set_priority({},{})", self.expr(pid), self.expr(value)),
+            ExprKind::SetPriority(pid, value) => {
+                format!("set_priority({},{})", self.expr(pid), self.expr(value))
+            }
             ExprKind::RemoteVar { proc, pid, place } => {
                 let process = &self.model.procs[*proc];
                 format!("{}{}:{}", process.name, self.pid(pid), self.place_in(place, process))

@@ -199,13 +199,10 @@ pub(crate) struct Place {
     /// A process may stay here for ever: `end` label, or the end of the body.
     pub(crate) valid_end: bool,
     pub(crate) progress: bool,
-    pub(crate) accept: bool,
     /// The end of the body.
     pub(crate) is_end: bool,
     /// All its transitions are safe and none is an `else` or a timeout with an outside view.
     pub(crate) ample: bool,
-    pub(crate) at: Pos,
-    pub(crate) labels: Vec<String>,
 }
 
 /// What a local is created with.
@@ -220,7 +217,6 @@ pub(crate) enum Create {
 /// A compiled process type.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
-    pub(crate) name: String,
     pub(crate) places: Vec<Place>,
     pub(crate) size: usize,
     /// Cell and offset of every parameter.

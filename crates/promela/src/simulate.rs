@@ -15,7 +15,7 @@ pub enum Guide<'a> {
     /// The text of a `.trail` file.
     Trail(&'a str),
     /// Somebody, who is given the possible steps; `None` stops.
-    Ask(&'a mut dyn FnMut(&[String]) -> Option<usize>),
+    Ask(Ask<'a>),
 }
 
 /// How a simulation ended.
@@ -37,11 +37,20 @@ const COLUMN: usize = 22;
 ///
 /// # Errors
 /// When a trail does not fit the model.
-pub fn simulate(model: &Model, guide: Guide<'_>, limit: u64, print: &mut dyn FnMut(&str)) -> Result<Ended, Error> {
+pub fn simulate(
+    model: &Model,
+    guide: Guide<'_>,
+    limit: u64,
+    print: &mut dyn FnMut(&str),
+) -> Result<Ended, Error> {
     let interpreter = Interpreter::new(model, None);
     let mut state = match interpreter.initial() {
         Ok(state) => state,
-        Err(_) => return Err(Error::Request("the model's first state cannot be made; check its initial values".into())),
+        Err(_) => {
+            return Err(Error::Request(
+                "the model's first state cannot be made; check its initial values".into(),
+            ));
+        }
     };
     let mut run = Run { interpreter, seed: 0, trail: Vec::new(), next: 0, ask: None };
     match guide {
@@ -105,12 +114,15 @@ pub fn simulate(model: &Model, guide: Guide<'_>, limit: u64, print: &mut dyn FnM
     Ok(ended)
 }
 
+/// Somebody who is given the possible steps and chooses one; `None` stops.
+pub type Ask<'a> = &'a mut dyn FnMut(&[String]) -> Option<usize>;
+
 struct Run<'m, 'a> {
     interpreter: Interpreter<'m>,
     seed: u64,
     trail: Vec<Entry>,
     next: usize,
-    ask: Option<&'a mut dyn FnMut(&[String]) -> Option<usize>>,
+    ask: Option<Ask<'a>>,
 }
 
 impl Run<'_, '_> {
@@ -132,7 +144,8 @@ impl Run<'_, '_> {
             };
             let Some(found) = options.iter().find(fits) else {
                 // Spin merges statements that nobody else can see, and writes only the first of them down.
-                let mut own = options.iter().filter(|(pid, choice)| *pid == entry.pid && choice.partner.is_none());
+                let mut own =
+                    options.iter().filter(|(pid, choice)| *pid == entry.pid && choice.partner.is_none());
                 match (own.next(), own.next()) {
                     (Some(only), None) => return Ok(Some(*only)),
                     _ => {
@@ -152,13 +165,14 @@ impl Run<'_, '_> {
                     format!("{name} ({pid}): {}", self.text(state, *pid, *choice))
                 })
                 .collect();
-            let ask = self.ask.as_mut().expect("looked above");
-            return Ok(ask(&texts).and_then(|index| options.get(index)).copied());
+            let chosen = self.ask.as_mut().and_then(|ask| ask(&texts));
+            return Ok(chosen.and_then(|index| options.get(index)).copied());
         }
         // Among the processes of the highest priority, each option alike.
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let highest = options.iter().map(|(pid, _)| state.procs[*pid].priority).max().unwrap_or(1);
-        let eligible: Vec<_> = options.iter().filter(|(pid, _)| state.procs[*pid].priority == highest).collect();
+        let eligible: Vec<_> =
+            options.iter().filter(|(pid, _)| state.procs[*pid].priority == highest).collect();
         Ok(Some(*eligible[(self.seed >> 33) as usize % eligible.len()]))
     }
 
@@ -174,12 +188,15 @@ impl Run<'_, '_> {
         if let Some((other, waiting)) = choice.partner {
             let receiver = &model.procs[state.procs[other].ty];
             let theirs = find(&receiver.body, waiting);
-            let theirs = theirs.map(|s| Printer { model, process: receiver }.statement(&s.kind)).unwrap_or_default();
+            let theirs =
+                theirs.map(|s| Printer { model, process: receiver }.statement(&s.kind)).unwrap_or_default();
             text += &format!(" --> {} ({other}): {theirs}", receiver.name);
         } else if let StmtKind::Send { args, .. } = &stmt.kind {
             let values: Vec<String> = args
                 .iter()
-                .map(|arg| self.interpreter.value_of(state, pid, arg).map_or("?".to_string(), |v| v.to_string()))
+                .map(|arg| {
+                    self.interpreter.value_of(state, pid, arg).map_or("?".to_string(), |v| v.to_string())
+                })
                 .collect();
             text += &format!(" --> [{}]", values.join(","));
         } else if matches!(stmt.kind, StmtKind::Recv { .. }) {

@@ -101,8 +101,17 @@ impl<'p> System<'p> {
     }
 
     /// Adds a state to the list, with what went wrong on the way.
-    fn emit(&mut self, state: &[u8], owner: usize, mover: usize, path: &[Micro], out: &mut Successors, at: Pos) {
-        let fault = self.machine.failed.take().map(|number| self.wrong(Wrong::Fault(Fault::Assert(number), at)));
+    fn emit(
+        &mut self,
+        state: &[u8],
+        owner: usize,
+        mover: usize,
+        path: &[Micro],
+        out: &mut Successors,
+        at: Pos,
+    ) {
+        let fault =
+            self.machine.failed.take().map(|number| self.wrong(Wrong::Fault(Fault::Assert(number), at)));
         out.push(state, owner as u32, mover as u32, fault, false);
         if self.record {
             self.paths.push(path.to_vec());
@@ -186,16 +195,18 @@ impl<'p> System<'p> {
                 Kind::Else => self.plain(current, pid, base, number, trans, owner, out),
                 Kind::End => self.finish(current, pid, number, trans, owner, out),
                 Kind::Recv(pattern) => self.receive(current, pid, base, number, pattern, trans, owner, out),
-                Kind::Send(count, sorted) => match self.send(current, pid, base, number, count, sorted, trans, owner, out) {
-                    Sent::No => false,
-                    Sent::Yes => true,
-                    Sent::Handshake => {
-                        // As in Spin, a handshake does not make an else of the same process unexecutable.
-                        any = true;
-                        escape = trans.escape;
-                        continue;
+                Kind::Send(count, sorted) => {
+                    match self.send(current, pid, base, number, count, sorted, trans, owner, out) {
+                        Sent::No => false,
+                        Sent::Yes => true,
+                        Sent::Handshake => {
+                            // As in Spin, a handshake does not make an else of the same process unexecutable.
+                            any = true;
+                            escape = trans.escape;
+                            continue;
+                        }
                     }
-                },
+                }
             };
             if executed {
                 moved = true;
@@ -207,7 +218,16 @@ impl<'p> System<'p> {
 
     /// A statement that only needs its guard. `next` receives the state after it.
     #[allow(clippy::too_many_arguments)] // The parts of one step, passed between the kinds of statement.
-    fn plain(&mut self, current: &mut State, pid: usize, base: usize, number: u32, trans: &Trans, owner: usize, out: &mut Successors) -> bool {
+    fn plain(
+        &mut self,
+        current: &mut State,
+        pid: usize,
+        base: usize,
+        number: u32,
+        trans: &Trans,
+        owner: usize,
+        out: &mut Successors,
+    ) -> bool {
         if !trans.guard.is_empty() {
             if let Err(fault) = self.machine.run(self.program, trans.guard, current, base, pid) {
                 return self.fault(fault, pid, number, trans, owner, out);
@@ -228,14 +248,30 @@ impl<'p> System<'p> {
         true
     }
 
-    fn fault(&mut self, fault: Fault, pid: usize, number: u32, trans: &Trans, owner: usize, out: &mut Successors) -> bool {
+    fn fault(
+        &mut self,
+        fault: Fault,
+        pid: usize,
+        number: u32,
+        trans: &Trans,
+        owner: usize,
+        out: &mut Successors,
+    ) -> bool {
         self.machine.failed = None;
         let path = [&self.path[..], &[Micro { pid: pid as u32, trans: number }]].concat();
         self.emit_fault(Wrong::Fault(fault, trans.at), owner, &path, out);
         true
     }
 
-    fn finish(&mut self, current: &State, pid: usize, number: u32, trans: &Trans, owner: usize, out: &mut Successors) -> bool {
+    fn finish(
+        &mut self,
+        current: &State,
+        pid: usize,
+        number: u32,
+        trans: &Trans,
+        owner: usize,
+        out: &mut Successors,
+    ) -> bool {
         if pid + 1 != self.processes(current) as usize {
             return false;
         }
@@ -251,7 +287,17 @@ impl<'p> System<'p> {
     }
 
     #[allow(clippy::too_many_arguments)] // As above.
-    fn receive(&mut self, current: &mut State, pid: usize, base: usize, number: u32, pattern: u16, trans: &Trans, owner: usize, out: &mut Successors) -> bool {
+    fn receive(
+        &mut self,
+        current: &mut State,
+        pid: usize,
+        base: usize,
+        number: u32,
+        pattern: u16,
+        trans: &Trans,
+        owner: usize,
+        out: &mut Successors,
+    ) -> bool {
         let program = self.program;
         let found = match self.machine.run(program, trans.guard, current, base, pid) {
             Ok(()) => self.machine.find(program, current, pattern, 0),
@@ -279,7 +325,18 @@ impl<'p> System<'p> {
     }
 
     #[allow(clippy::too_many_arguments)] // As above.
-    fn send(&mut self, current: &mut State, pid: usize, base: usize, number: u32, count: u8, sorted: bool, trans: &Trans, owner: usize, out: &mut Successors) -> Sent {
+    fn send(
+        &mut self,
+        current: &mut State,
+        pid: usize,
+        base: usize,
+        number: u32,
+        count: u8,
+        sorted: bool,
+        trans: &Trans,
+        owner: usize,
+        out: &mut Successors,
+    ) -> Sent {
         let program = self.program;
         let chan = match self.machine.run(program, trans.guard, current, base, pid) {
             Ok(()) => self.machine.chan(program, current, self.machine.regs[0]),
@@ -314,7 +371,18 @@ impl<'p> System<'p> {
 
     /// A rendezvous: every receiver that is waiting for this message.
     #[allow(clippy::too_many_arguments)] // As above.
-    fn handshake(&mut self, current: &mut State, pid: usize, base: usize, number: u32, ty: usize, trans: &Trans, owner: usize, count: u8, out: &mut Successors) -> Sent {
+    fn handshake(
+        &mut self,
+        current: &mut State,
+        pid: usize,
+        base: usize,
+        number: u32,
+        ty: usize,
+        trans: &Trans,
+        owner: usize,
+        count: u8,
+        out: &mut Successors,
+    ) -> Sent {
         let program = self.program;
         let name = self.machine.regs[0];
         let fields = &program.chans[ty].fields;
@@ -326,7 +394,9 @@ impl<'p> System<'p> {
         let mut result = Sent::No;
         for other in (0..self.processes(current) as usize).filter(|&other| other != pid) {
             let (other_ty, other_base) = self.slot(current, other + self.claims()).expect("counted");
-            if (program.uses_priority || program.uses_provided) && !self.permitted(current, other, other_ty, other_base) {
+            if (program.uses_priority || program.uses_provided)
+                && !self.permitted(current, other, other_ty, other_base)
+            {
                 continue;
             }
             let place = &program.procs[other_ty].places[location(program, current, other_base)];
@@ -378,7 +448,16 @@ impl<'p> System<'p> {
     /// The state after a statement: the end of the step, or the middle of an atomic sequence of `pid`.
     /// `mover` has control if the step ends here.
     #[allow(clippy::too_many_arguments)] // As above.
-    fn land(&mut self, mut next: State, pid: usize, mover: usize, number: u32, trans: &Trans, owner: usize, out: &mut Successors) {
+    fn land(
+        &mut self,
+        mut next: State,
+        pid: usize,
+        mover: usize,
+        number: u32,
+        trans: &Trans,
+        owner: usize,
+        out: &mut Successors,
+    ) {
         self.reached[number as usize] = true;
         if let Some(at) = self.program.last {
             next[at] = pid as u8;
@@ -445,7 +524,13 @@ impl<'p> System<'p> {
     }
 
     /// The moves that the claim can make: the states after them.
-    fn claim_moves(&mut self, state: &State, pid: usize, out: &mut Successors, report: bool) -> Vec<(State, Micro)> {
+    fn claim_moves(
+        &mut self,
+        state: &State,
+        pid: usize,
+        out: &mut Successors,
+        report: bool,
+    ) -> Vec<(State, Micro)> {
         let program = self.program;
         let (ty, base) = self.slot(state, 0).expect("the claim is always there");
         let place = &program.procs[ty].places[location(program, state, base)];
@@ -573,7 +658,14 @@ impl TransitionSystem for System<'_> {
 
 impl System<'_> {
     /// The steps of a process in a state in which the claim has just moved.
-    fn steps_after_claim(&mut self, state: &mut State, pid: usize, timeout: bool, out: &mut Successors, micro: Micro) {
+    fn steps_after_claim(
+        &mut self,
+        state: &mut State,
+        pid: usize,
+        timeout: bool,
+        out: &mut Successors,
+        micro: Micro,
+    ) {
         let before = self.paths.len();
         self.path.clear();
         self.steps(state, pid, timeout, out);

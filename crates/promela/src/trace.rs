@@ -32,8 +32,11 @@ pub(crate) struct Taken {
     width: u32,
 }
 
-/// Every step from a state, with its statements.
-fn steps_from(system: &mut System<'_>, state: &[u8]) -> (Vec<(Taken, Vec<u8>, Option<u32>)>, Vec<bool>) {
+/// A step, the state after it, and what went wrong on it.
+type Edge = (Taken, Vec<u8>, Option<u32>);
+
+/// Every step from a state, with its statements, and which processes have one.
+fn steps_from(system: &mut System<'_>, state: &[u8]) -> (Vec<Edge>, Vec<bool>) {
     system.record = true;
     system.paths.clear();
     let mut out = Successors::default();
@@ -82,14 +85,20 @@ pub(crate) fn witness(program: &Program, system: &mut System<'_>, found: &Found)
         for (taken, state, fault) in list {
             let wanted = match found.states.get(edge + 1) {
                 Some(next) => state.len() == next.len() && state[key..] == next[key..],
-                None => matches!(found.problem, Problem::Step { fault: f, owner } if fault == Some(f.0) && owner == taken.owner),
+                None => {
+                    matches!(found.problem, Problem::Step { fault: f, owner } if fault == Some(f.0) && owner == taken.owner)
+                }
             };
             if !wanted {
                 continue;
             }
             // A step of the claim alone is no switch.
             let moves = taken.micros.iter().any(|micro| micro.pid != CLAIM);
-            let cost = |mover: u32| u32::from(moves && mover != taken.owner && enabled.get(mover as usize).copied().unwrap_or(false));
+            let cost = |mover: u32| {
+                u32::from(
+                    moves && mover != taken.owner && enabled.get(mover as usize).copied().unwrap_or(false),
+                )
+            };
             let best = match layers.last() {
                 None => Some((0, 0)),
                 Some(before) => before
@@ -121,7 +130,9 @@ pub(crate) fn witness(program: &Program, system: &mut System<'_>, found: &Found)
     }
     steps.reverse();
     let wrong = match found.problem {
-        Problem::Initial(fault) | Problem::Stuck(fault) | Problem::Step { fault, .. } => system.wrongs[fault.0 as usize],
+        Problem::Initial(fault) | Problem::Stuck(fault) | Problem::Step { fault, .. } => {
+            system.wrongs[fault.0 as usize]
+        }
     };
     let (trace, explanation, counted) = replay(program, &steps, Some(wrong))?;
     if counted != preemptions {
@@ -149,7 +160,9 @@ pub(crate) fn run(system: &mut System<'_>, schedule: &Schedule) -> Result<(Probl
     let mut decisions = schedule.0.iter().peekable();
     while let Some(decision) = decisions.next() {
         let number = states.len() - 1;
-        let Decision::Thread(ThreadId(owner)) = *decision else { return misfit(number, "expected a process") };
+        let Decision::Thread(ThreadId(owner)) = *decision else {
+            return misfit(number, "expected a process");
+        };
         let (list, _) = steps_from(system, &state);
         let mine: Vec<_> = list.into_iter().filter(|(taken, ..)| taken.owner == owner).collect();
         let choice = match decisions.peek() {
@@ -181,7 +194,11 @@ pub(crate) fn run(system: &mut System<'_>, schedule: &Schedule) -> Result<(Probl
 }
 
 /// Runs steps through the interpreter. The trace, who waits at the end, and the preemptions it counts.
-pub(crate) fn replay(program: &Program, steps: &[Taken], wrong: Option<Wrong>) -> Result<(Trace, String, u32), Error> {
+pub(crate) fn replay(
+    program: &Program,
+    steps: &[Taken],
+    wrong: Option<Wrong>,
+) -> Result<(Trace, String, u32), Error> {
     let model = &program.model;
     let claim = program.claim.map(|_| 0);
     let interpreter = Interpreter::new(model, claim);
@@ -198,7 +215,9 @@ pub(crate) fn replay(program: &Program, steps: &[Taken], wrong: Option<Wrong>) -
         let owner = step.owner as usize;
         let last_step = number + 1 == steps.len();
         let mut preemption = match before {
-            Some(mover) if mover != owner && mover < state.procs.len() => player.interpreter.enabled(&state, mover),
+            Some(mover) if mover != owner && mover < state.procs.len() => {
+                player.interpreter.enabled(&state, mover)
+            }
             _ => false,
         };
         // Only the claim may move in a stuck state; that is no switch.
@@ -238,7 +257,8 @@ pub(crate) fn replay(program: &Program, steps: &[Taken], wrong: Option<Wrong>) -
         Some(Wrong::Claim) => claim_ended,
         Some(Wrong::EndState) => {
             let interpreter = &player.interpreter;
-            (0..state.procs.len()).all(|pid| !interpreter.enabled(&state, pid)) && !interpreter.valid_end(&state)
+            (0..state.procs.len()).all(|pid| !interpreter.enabled(&state, pid))
+                && !interpreter.valid_end(&state)
         }
     };
     if !confirmed {
@@ -270,7 +290,13 @@ impl Player<'_> {
         (pair && this.pid != next.pid && next.pid != CLAIM).then_some(next)
     }
 
-    fn play(&mut self, state: &mut State, micro: Micro, partner: Option<Micro>, preemption: bool) -> Result<(Option<Trouble>, bool), Trouble> {
+    fn play(
+        &mut self,
+        state: &mut State,
+        micro: Micro,
+        partner: Option<Micro>,
+        preemption: bool,
+    ) -> Result<(Option<Trouble>, bool), Trouble> {
         let stmt = self.name(micro);
         if micro.pid == CLAIM {
             if !self.interpreter.claim_choices(state).contains(&stmt) {
@@ -307,8 +333,10 @@ impl Player<'_> {
     fn value(&self, state: &State, pid: usize, name: StmtId) -> Option<String> {
         match &self.statement(pid, state, name)?.kind {
             StmtKind::Send { args, .. } => {
-                let values: Option<Vec<String>> =
-                    args.iter().map(|arg| self.interpreter.value_of(state, pid, arg).map(|v| v.to_string())).collect();
+                let values: Option<Vec<String>> = args
+                    .iter()
+                    .map(|arg| self.interpreter.value_of(state, pid, arg).map(|v| v.to_string()))
+                    .collect();
                 Some(values?.join(","))
             }
             _ => None,
@@ -328,7 +356,9 @@ impl Player<'_> {
             StmtKind::Recv { args, .. } => {
                 let bound: Vec<String> = args
                     .iter()
-                    .filter_map(|arg| if let crate::ast::RecvArg::Bind(place) = arg { show(place) } else { None })
+                    .filter_map(
+                        |arg| if let crate::ast::RecvArg::Bind(place) = arg { show(place) } else { None },
+                    )
                     .collect();
                 (!bound.is_empty()).then(|| bound.join(", "))
             }

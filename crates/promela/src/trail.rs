@@ -80,8 +80,7 @@ pub(crate) fn write(program: &Program, witness: &Witness) -> String {
     if program.claim.is_some() {
         text += &format!("-2:{}:-2\n", model.procs.len());
     }
-    let mut step = 1;
-    for micro in witness.steps.iter().flat_map(|taken| &taken.micros) {
+    for (step, micro) in (1..).zip(witness.steps.iter().flat_map(|taken| &taken.micros)) {
         let trans = &program.trans[micro.trans as usize];
         let number = if trans.stmt == END {
             // The end of a process has no statement; its transition belongs to one type.
@@ -94,7 +93,6 @@ pub(crate) fn write(program: &Program, witness: &Witness) -> String {
         };
         let pid = if micro.pid == CLAIM { 0 } else { micro.pid + shift };
         text += &format!("{step}:{pid}:{number}\n");
-        step += 1;
     }
     text
 }

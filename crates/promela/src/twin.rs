@@ -25,7 +25,8 @@ fn edges(interpreter: &Interpreter<'_>, state: &State, pid: usize) -> Vec<Edge> 
     let mut out = Vec::new();
     let mut work: Vec<(State, usize, usize, bool, bool)> = vec![(state.clone(), pid, pid, false, true)];
     while let Some((state, runner, mover, failed, first)) = work.pop() {
-        let choices = if first { interpreter.choices(&state, runner) } else { interpreter.going_on(&state, runner) };
+        let choices =
+            if first { interpreter.choices(&state, runner) } else { interpreter.going_on(&state, runner) };
         if choices.is_empty() && !first {
             out.push((pid, mover, Some(state), failed));
             continue;
@@ -75,7 +76,8 @@ fn truth(model: &Model, most: usize) -> Option<Truth> {
         if best.len() > most {
             return None;
         }
-        let all: Vec<Vec<Edge>> = (0..state.procs.len()).map(|pid| edges(&interpreter, &state, pid)).collect();
+        let all: Vec<Vec<Edge>> =
+            (0..state.procs.len()).map(|pid| edges(&interpreter, &state, pid)).collect();
         if all.iter().all(Vec::is_empty) && !interpreter.valid_end(&state) {
             bad = Some(bad.map_or(key, |known| known.min(key)));
         }
@@ -120,14 +122,28 @@ impl Dice {
 /// A random model of two or three small processes.
 fn generate(seed: u64) -> String {
     let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678);
-    let mut text = String::from("byte x, y; bool b;\nchan c = [1] of { byte };\nchan r = [0] of { byte };\nchan e = [2] of { byte };\n");
+    let mut text = String::from(
+        "byte x, y; bool b;\nchan c = [1] of { byte };\nchan r = [0] of { byte };\nchan e = [2] of { byte };\n",
+    );
     let processes = 2 + dice.roll(2);
     for number in 0..processes {
         text += &format!("active proctype P{number}() {{ byte t;\n");
         let length = 1 + dice.roll(4);
-        text += &statements(&mut dice, length, 0);
-        if dice.roll(3) == 0 {
-            text += &format!("  assert({});\n", dice.pick(&["x < 3", "x + y != 3", "!b || x > 0", "t < 2", "x != y || b"]));
+        // Models with an odd seed never block, so that their violations are failed assertions.
+        text += &statements(&mut dice, length, if seed % 2 == 1 { 2 } else { 0 });
+        if seed % 2 == 1 || dice.roll(3) == 0 {
+            text += &format!(
+                "  assert({});\n",
+                dice.pick(&[
+                    "x < 3",
+                    "x + y != 3",
+                    "!b || x > 0",
+                    "t < 3",
+                    "x != y || b",
+                    "t == x",
+                    "y != 2 || !b"
+                ])
+            );
         }
         text += "  skip }\n";
     }
@@ -139,8 +155,16 @@ fn statements(dice: &mut Dice, length: u64, depth: u32) -> String {
 }
 
 fn statement(dice: &mut Dice, depth: u32) -> String {
-    if depth < 2 && dice.roll(4) == 0 {
-        let mut body = |dice: &mut Dice| {
+    if depth == 2 {
+        return match dice.roll(6) {
+            0 => format!("if :: {} -> {} :: else -> {} fi", plain_guard(dice), simple(dice), simple(dice)),
+            1 => format!("atomic {{ {}; {} }}", simple(dice), simple(dice)),
+            2 => format!("do :: x < 2 -> {}; x++ :: else -> break od", simple(dice)),
+            _ => simple(dice),
+        };
+    }
+    if depth < 1 && dice.roll(4) == 0 {
+        let body = |dice: &mut Dice| {
             let length = 1 + dice.roll(2);
             statements(dice, length, depth + 1)
         };
@@ -165,27 +189,59 @@ fn statement(dice: &mut Dice, depth: u32) -> String {
     }
 }
 
+fn plain_guard(dice: &mut Dice) -> String {
+    dice.pick(&["x > 0", "y == 1", "b", "!b", "t == 0", "x != y"]).to_string()
+}
+
 fn guard(dice: &mut Dice) -> String {
-    dice.pick(&["x > 0", "y == 1", "b", "!b", "t == 0", "len(c) == 0", "c?[1]", "x != y", "timeout", "r?1", "nfull(c)"]).to_string()
+    dice.pick(&[
+        "x > 0",
+        "y == 1",
+        "b",
+        "!b",
+        "t == 0",
+        "len(c) == 0",
+        "c?[1]",
+        "x != y",
+        "timeout",
+        "r?1",
+        "nfull(c)",
+    ])
+    .to_string()
 }
 
 fn simple(dice: &mut Dice) -> String {
-    dice.pick(&["x++", "x = t", "t = x", "y = 1", "b = !b", "t++", "y = x + 1", "x = (b -> 1 : 0)", "t = y", "x = 2"]).to_string()
+    dice.pick(&[
+        "x++",
+        "x = t",
+        "t = x",
+        "y = 1",
+        "b = !b",
+        "t++",
+        "y = x + 1",
+        "x = (b -> 1 : 0)",
+        "t = y",
+        "x = 2",
+    ])
+    .to_string()
 }
 
 /// How many models each property is tried on.
-const MODELS: u64 = 500;
+const MODELS: u64 = 1000;
 
 #[test]
 fn searches_agree_with_brute_force_on_generated_models() {
     let (mut violated, mut bounded, mut compared) = (0, 0, 0);
     for seed in 0..MODELS {
         let text = generate(seed);
-        let model = parse(&text, "generated", None, &[]).unwrap_or_else(|error| panic!("{seed}: {error}\n{text}"));
+        let model =
+            parse(&text, "generated", None, &[]).unwrap_or_else(|error| panic!("{seed}: {error}\n{text}"));
         let Some(truth) = truth(&model, 4000) else { continue };
         compared += 1;
         let full = Options { all_errors: true, ..Options::default() };
-        let run = |options: &Options| check(&model, options, &mut |_| true).unwrap_or_else(|e| panic!("{seed}: {e}\n{text}"));
+        let run = |options: &Options| {
+            check(&model, options, &mut |_| true).unwrap_or_else(|e| panic!("{seed}: {e}\n{text}"))
+        };
         let layered = run(&full);
         let rows: Vec<usize> = layered.outcome.rows.iter().map(|row| row.states.unwrap() as usize).collect();
         let mut expected = truth.states.clone();
@@ -202,21 +258,37 @@ fn searches_agree_with_brute_force_on_generated_models() {
         for search in [Search::Dfs, Search::Bfs] {
             let plain = run(&Options { search, ..full.clone() });
             assert_eq!(plain.outcome.statistics.states, Some(total), "{seed} {search:?}\n{text}");
-            assert_eq!(plain.outcome.violation().is_some(), truth.violation.is_some(), "{seed} {search:?}\n{text}");
+            assert_eq!(
+                plain.outcome.violation().is_some(),
+                truth.violation.is_some(),
+                "{seed} {search:?}\n{text}"
+            );
             let reduced = run(&Options { search, reduce: true, ..full.clone() });
-            assert_eq!(reduced.outcome.violation().is_some(), truth.violation.is_some(), "{seed} reduced {search:?}\n{text}");
+            assert_eq!(
+                reduced.outcome.violation().is_some(),
+                truth.violation.is_some(),
+                "{seed} reduced {search:?}\n{text}"
+            );
             assert!(reduced.outcome.statistics.states <= Some(total));
         }
         for bound in 0..3_u32 {
-            let at = Options { search: Search::Bcs, preemptions: Some(bound), at_bound: true, ..full.clone() };
+            let at =
+                Options { search: Search::Bcs, preemptions: Some(bound), at_bound: true, ..full.clone() };
             let figure_3 = run(&at);
             let states = truth.states[(bound as usize).min(truth.states.len() - 1)];
-            assert_eq!(figure_3.outcome.statistics.states, Some(states as u64), "{seed} bound {bound}\n{text}");
+            assert_eq!(
+                figure_3.outcome.statistics.states,
+                Some(states as u64),
+                "{seed} bound {bound}\n{text}"
+            );
             let within = truth.violation.is_some_and(|n| n <= bound);
             assert_eq!(figure_3.outcome.violation().is_some(), within, "{seed} bound {bound}\n{text}");
             // Figure 5 may find more than its bound promises, never less.
             let figure_5 = run(&Options { reduce: true, ..at.clone() });
-            assert!(figure_5.outcome.violation().is_some() || !within, "{seed} figure 5 bound {bound}\n{text}");
+            assert!(
+                figure_5.outcome.violation().is_some() || !within,
+                "{seed} figure 5 bound {bound}\n{text}"
+            );
             let cycles = run(&Options { free_cycles: true, ..at });
             assert!(cycles.outcome.violation().is_some() || !within, "{seed} cycles bound {bound}\n{text}");
             assert!(figure_5.outcome.violation().is_none() || truth.violation.is_some());
@@ -228,7 +300,10 @@ fn searches_agree_with_brute_force_on_generated_models() {
         let lossy = run(&Options { store: bits, search: Search::Dfs, reduce: true, ..full });
         assert!(lossy.outcome.violation().is_none() || truth.violation.is_some(), "{seed} bits\n{text}");
     }
-    assert!(compared > MODELS * 9 / 10 && violated > MODELS / 10 && bounded > MODELS / 100, "{compared} {violated} {bounded}");
+    assert!(
+        compared > MODELS * 9 / 10 && violated > MODELS / 10 && bounded > MODELS / 100,
+        "{compared} {violated} {bounded}"
+    );
 }
 
 #[test]
@@ -241,7 +316,8 @@ fn the_shortest_counterexample_is_the_shortest() {
         let outcome = check(&model, &options, &mut |_| true).expect("it is checked").outcome;
         let Some(violation) = outcome.violation() else { continue };
         // Steps of the schedule: an atomic sequence is one. A step that goes wrong is not counted by either.
-        let steps = violation.schedule.0.iter().filter(|d| matches!(d, selvedge_core::Decision::Thread(_))).count();
+        let steps =
+            violation.schedule.0.iter().filter(|d| matches!(d, selvedge_core::Decision::Thread(_))).count();
         let on_step = violation.kind.name() != "invalid-end-state";
         assert_eq!(Some(steps as u32 - u32::from(on_step)), truth.steps, "{seed}\n{text}");
     }

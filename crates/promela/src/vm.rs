@@ -67,7 +67,13 @@ pub(crate) fn set_location(program: &Program, state: &mut [u8], base: usize, pla
 
 impl Machine {
     pub(crate) fn new(program: &Program) -> Self {
-        Machine { shapes: Shapes::new(program), regs: [0; 512], timeout: false, failed: None, enabled: Vec::new() }
+        Machine {
+            shapes: Shapes::new(program),
+            regs: [0; 512],
+            timeout: false,
+            failed: None,
+            enabled: Vec::new(),
+        }
     }
 
     /// The first state: globals, their channels, and the active processes. The claim is not in it as a
@@ -87,7 +93,14 @@ impl Machine {
         Ok(state)
     }
 
-    fn create(&mut self, program: &Program, state: &mut State, base: usize, pid: usize, list: &[Create]) -> Result<(), Fault> {
+    fn create(
+        &mut self,
+        program: &Program,
+        state: &mut State,
+        base: usize,
+        pid: usize,
+        list: &[Create],
+    ) -> Result<(), Fault> {
         for item in list {
             match *item {
                 Create::Value(code) => self.run(program, code, state, base, pid)?,
@@ -104,7 +117,13 @@ impl Machine {
     }
 
     /// Starts a process whose arguments are in the registers from `args`; its number.
-    pub(crate) fn start(&mut self, program: &Program, state: &mut State, ty: usize, args: usize) -> Result<i32, Fault> {
+    pub(crate) fn start(
+        &mut self,
+        program: &Program,
+        state: &mut State,
+        ty: usize,
+        args: usize,
+    ) -> Result<i32, Fault> {
         let shape = shape_of(program, state);
         let number = self.shapes.list[usize::from(shape)].procs.len();
         if number - usize::from(program.claim.is_some() && number > 0) >= 255 {
@@ -123,7 +142,13 @@ impl Machine {
         }
         if !process.create.is_empty() {
             let saved = self.regs;
-            self.create(program, state, base, number.saturating_sub(usize::from(program.claim.is_some())), &process.create)?;
+            self.create(
+                program,
+                state,
+                base,
+                number.saturating_sub(usize::from(program.claim.is_some())),
+                &process.create,
+            )?;
             self.regs = saved;
         }
         Ok(number.saturating_sub(usize::from(program.claim.is_some())) as i32)
@@ -140,7 +165,14 @@ impl Machine {
 
     /// Runs code. `base` is where the process begins, `pid` its number as the model sees it.
     #[inline]
-    pub(crate) fn run(&mut self, program: &Program, code: Code, state: &mut State, base: usize, pid: usize) -> Result<(), Fault> {
+    pub(crate) fn run(
+        &mut self,
+        program: &Program,
+        code: Code,
+        state: &mut State,
+        base: usize,
+        pid: usize,
+    ) -> Result<(), Fault> {
         if code.is_empty() {
             return Ok(());
         }
@@ -161,9 +193,15 @@ impl Machine {
                 Op::LoadLocal(d, cell, offset) => r!(d) = cell.load(state, base + offset as usize),
                 Op::StoreGlobal(a, cell, offset) => cell.store(state, offset as usize, r!(a)),
                 Op::StoreLocal(a, cell, offset) => cell.store(state, base + offset as usize, r!(a)),
-                Op::LoadGlobalAt(d, cell, offset) => r!(d) = cell.load(state, offset as usize + r!(d) as usize),
-                Op::LoadLocalAt(d, cell, offset) => r!(d) = cell.load(state, base + offset as usize + r!(d) as usize),
-                Op::StoreGlobalAt(a, i, cell, offset) => cell.store(state, offset as usize + r!(i) as usize, r!(a)),
+                Op::LoadGlobalAt(d, cell, offset) => {
+                    r!(d) = cell.load(state, offset as usize + r!(d) as usize)
+                }
+                Op::LoadLocalAt(d, cell, offset) => {
+                    r!(d) = cell.load(state, base + offset as usize + r!(d) as usize)
+                }
+                Op::StoreGlobalAt(a, i, cell, offset) => {
+                    cell.store(state, offset as usize + r!(i) as usize, r!(a))
+                }
                 Op::StoreLocalAt(a, i, cell, offset) => {
                     cell.store(state, base + offset as usize + r!(i) as usize, r!(a));
                 }
@@ -258,7 +296,8 @@ impl Machine {
             }
             Op::DoSend(base, count, sorted) => self.send(program, state, usize::from(base), count, sorted)?,
             Op::DoRecv(pattern, base) => {
-                let slot = self.find(program, state, pattern, usize::from(base))?.ok_or(Fault::BlockedStep)?;
+                let slot =
+                    self.find(program, state, pattern, usize::from(base))?.ok_or(Fault::BlockedStep)?;
                 self.receive(program, state, pattern, usize::from(base), slot)?;
             }
             Op::Run(d, ty, args) => {
@@ -279,7 +318,9 @@ impl Machine {
             }
             Op::Enabled(d, a) => {
                 let pid = r!(a);
-                r!(d) = i32::from(usize::try_from(pid).is_ok_and(|p| self.enabled.get(p).copied().unwrap_or(false)));
+                r!(d) = i32::from(
+                    usize::try_from(pid).is_ok_and(|p| self.enabled.get(p).copied().unwrap_or(false)),
+                );
             }
             Op::PcValue(d, a) => {
                 let found = self.process(program, state, r!(a));
@@ -336,7 +377,13 @@ impl Machine {
 
     /// The message that a receive would take: its slot.
     #[inline]
-    pub(crate) fn find(&self, program: &Program, state: &[u8], pattern: u16, base: usize) -> Result<Option<usize>, Fault> {
+    pub(crate) fn find(
+        &self,
+        program: &Program,
+        state: &[u8],
+        pattern: u16,
+        base: usize,
+    ) -> Result<Option<usize>, Fault> {
         let (ty, at) = self.chan(program, state, self.regs[base])?;
         let chan = &program.chans[ty];
         if chan.capacity == 0 || state[at] == 0 {
@@ -360,7 +407,14 @@ impl Machine {
     }
 
     /// Takes a message: its fields come into the registers after the base.
-    pub(crate) fn receive(&mut self, program: &Program, state: &mut State, pattern: u16, base: usize, slot: usize) -> Result<(), Fault> {
+    pub(crate) fn receive(
+        &mut self,
+        program: &Program,
+        state: &mut State,
+        pattern: u16,
+        base: usize,
+        slot: usize,
+    ) -> Result<(), Fault> {
         let (ty, at) = self.chan(program, state, self.regs[base])?;
         let chan = &program.chans[ty];
         let from = at + 1 + slot * chan.message;
@@ -380,7 +434,14 @@ impl Machine {
     }
 
     /// Puts the message in the registers after the base into a buffered channel.
-    pub(crate) fn send(&mut self, program: &Program, state: &mut State, base: usize, count: u8, sorted: bool) -> Result<(), Fault> {
+    pub(crate) fn send(
+        &mut self,
+        program: &Program,
+        state: &mut State,
+        base: usize,
+        count: u8,
+        sorted: bool,
+    ) -> Result<(), Fault> {
         let (ty, at) = self.chan(program, state, self.regs[base])?;
         let chan = &program.chans[ty];
         for missing in usize::from(count)..chan.fields.len() {
@@ -403,7 +464,14 @@ impl Machine {
     }
 
     /// Whether the new message sorts before the one in a slot.
-    fn goes_before(&self, chan: &crate::program::ChanType, state: &[u8], at: usize, slot: usize, base: usize) -> bool {
+    fn goes_before(
+        &self,
+        chan: &crate::program::ChanType,
+        state: &[u8],
+        at: usize,
+        slot: usize,
+        base: usize,
+    ) -> bool {
         let mut field_at = at + 1 + slot * chan.message;
         for (index, &cell) in chan.fields.iter().enumerate() {
             let (new, old) = (self.regs[base + 1 + index], cell.load(state, field_at));

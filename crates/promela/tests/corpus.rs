@@ -16,7 +16,8 @@ fn every_model_gives_its_expected_verdict() {
         let directives = Directives::of(&path);
         let model = load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
         let name = path.display();
-        let checked = check(&model, &Options::default(), &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let checked =
+            check(&model, &Options::default(), &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e}"));
         let outcome = &checked.outcome;
         let verdict = outcome.violation().map_or("holds", |violation| violation.kind.name());
         assert_eq!(verdict, directives.expect, "{name}");
@@ -29,7 +30,8 @@ fn every_model_gives_its_expected_verdict() {
             }
             assert_eq!(violation.trace.preemptions(), violation.preemptions, "{name}");
             // The schedule is enough to see the same violation again.
-            let again = replay(&model, Default::default(), &violation.schedule).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let again = replay(&model, Default::default(), &violation.schedule)
+                .unwrap_or_else(|e| panic!("{name}: {e}"));
             let again = again.outcome.violation().expect("a replay ends in a violation").clone();
             assert_eq!((again.kind, &again.message), (violation.kind, &violation.message), "{name}");
         }

@@ -58,8 +58,18 @@ fn the_corpus_counts_as_in_spin() {
 
 /// Too many states for an ordinary test run, or refused by Spin itself.
 const LARGE: [&str; 12] = [
-    "life.pml", "priorities.pml", "App.F.pftp.pml", "p108.pml", "ex_6.pml", "ltl_gen.pml", "patterns.pml",
-    "petersonN.pml", "leader.pml", "leader_pre.pml", "cambridge.pml", "leader_trace.pml",
+    "life.pml",
+    "priorities.pml",
+    "App.F.pftp.pml",
+    "p108.pml",
+    "ex_6.pml",
+    "ltl_gen.pml",
+    "patterns.pml",
+    "petersonN.pml",
+    "leader.pml",
+    "leader_pre.pml",
+    "cambridge.pml",
+    "leader_trace.pml",
 ];
 /// Compared by verdict only: Spin counts a claim that stutters in its own way.
 const VERDICT_ONLY: [&str; 1] = ["p337.pftp.ses.pml"];
@@ -89,7 +99,8 @@ fn the_examples_of_spin_count_as_in_spin() {
     assert!(list.len() > 50, "{} examples", list.len());
     let failures = over(&list, |path| {
         let text = String::from_utf8_lossy(&std::fs::read(path).expect("it can be read")).into_owned();
-        let never = text.lines().any(|line| line.trim_start().starts_with("never")) || text.contains("claim.h");
+        let never =
+            text.lines().any(|line| line.trim_start().starts_with("never")) || text.contains("claim.h");
         let name = path.file_name().expect("a file").to_string_lossy().into_owned();
         let claims = if never { Claims::Safety } else { Claims::Ignore };
         compare(path, claims, !VERDICT_ONLY.contains(&name.as_str()))

@@ -19,7 +19,8 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
     name: "Promela",
     files: "a .pml, .promela or .prom model",
     accepts: |path| {
-        path.extension().is_some_and(|extension| ["pml", "promela", "prom"].iter().any(|known| extension == *known))
+        path.extension()
+            .is_some_and(|extension| ["pml", "promela", "prom"].iter().any(|known| extension == *known))
     },
     filters: false,
     options: &[
@@ -67,7 +68,8 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         }
         emit(&mut std::io::stderr(), &text)?;
     }
-    let subject = request.file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let subject =
+        request.file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let arguments = given.given().into_iter();
     let origin = Origin {
         file: request.file.display().to_string(),
@@ -96,7 +98,8 @@ fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
             Some(size) => {
                 let (size, functions) = size.split_once(',').unwrap_or((size, "3"));
                 let bytes: Memory = size.parse().map_err(|error| anyhow!("--store {text}: {error}"))?;
-                let functions = functions.parse().map_err(|_| anyhow!("--store {text}: expected bitstate=SIZE,K"))?;
+                let functions =
+                    functions.parse().map_err(|_| anyhow!("--store {text}: expected bitstate=SIZE,K"))?;
                 StoreKind::Bitstate { bytes: bytes.0, functions }
             }
             None => bail!("there is no store '{text}'; give exact, hashcompact or bitstate=SIZE"),
@@ -134,7 +137,8 @@ impl Line {
         // A second front end cannot have set a handler; if one has, the search simply cannot be interrupted.
         let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
         let bar = if crate::progress::wanted() {
-            let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})").expect("a constant template");
+            let style =
+                ProgressStyle::with_template("{spinner} {msg} ({elapsed})").expect("a constant template");
             let bar = ProgressBar::new_spinner().with_style(style);
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
@@ -177,7 +181,8 @@ pub(crate) fn simulate(given: &Simulate) -> anyhow::Result<Status> {
         // A reader that has gone ends the listing, not the run.
         let _ = writeln!(std::io::stdout(), "{line}");
     };
-    let ended = selvedge_promela::simulate(&model, guide, given.steps, &mut print).map_err(|error| anyhow!("{error}"))?;
+    let ended = selvedge_promela::simulate(&model, guide, given.steps, &mut print)
+        .map_err(|error| anyhow!("{error}"))?;
     Ok(if ended.violated { Status::Violated } else { Status::Holds })
 }
 
@@ -198,7 +203,8 @@ fn choose(options: &[String]) -> Option<usize> {
             text => match text.parse::<usize>() {
                 Ok(number) if number < options.len() => return Some(number),
                 _ => {
-                    let _ = writeln!(std::io::stdout(), "give a number from 0 to {}, or q", options.len() - 1);
+                    let _ =
+                        writeln!(std::io::stdout(), "give a number from 0 to {}, or q", options.len() - 1);
                 }
             },
         }

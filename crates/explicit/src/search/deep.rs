@@ -41,8 +41,13 @@ struct Frame {
     bytes: usize,
 }
 
-pub(super) fn deep<S: TransitionSystem>(system: &mut S, options: &Options, budget: &mut Budget<'_>) -> Report {
-    let bounded = options.search == Search::Bcs || (options.search == Search::Layered && options.bound.is_some());
+pub(super) fn deep<S: TransitionSystem>(
+    system: &mut S,
+    options: &Options,
+    budget: &mut Budget<'_>,
+) -> Report {
+    let bounded =
+        options.search == Search::Bcs || (options.search == Search::Layered && options.bound.is_some());
     let mut report = Report::default();
     let mut bound = match (bounded, options.at_bound) {
         (false, _) => None,
@@ -64,7 +69,8 @@ pub(super) fn deep<S: TransitionSystem>(system: &mut S, options: &Options, budge
         let finished = report.finished;
         report = Report { rows, finished, ..one };
         report.complete = !cut && report.stopped.is_none() && !over;
-        let last = bound.is_none_or(|bound| options.at_bound || options.bound.is_some_and(|most| bound >= most));
+        let last =
+            bound.is_none_or(|bound| options.at_bound || options.bound.is_some_and(|most| bound >= most));
         if over || last || !cut || report.stopped.is_some() {
             return report;
         }
@@ -129,7 +135,8 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
             Ok(state) => state,
             Err(fault) => {
                 self.report.errors = 1;
-                self.report.found = Some(Found { problem: Problem::Initial(fault), states: vec![], bound: None });
+                self.report.found =
+                    Some(Found { problem: Problem::Initial(fault), states: vec![], bound: None });
                 return;
             }
         };
@@ -159,7 +166,15 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
             let progress = || {
                 let bound = self.counting.then_some(self.bound);
                 let states = self.report.states;
-                (Progress { states, transitions: states + self.report.matched, bound, ..Progress::default() }, memory)
+                (
+                    Progress {
+                        states,
+                        transitions: states + self.report.matched,
+                        bound,
+                        ..Progress::default()
+                    },
+                    memory,
+                )
             };
             if let Some(stop) = budget.check(progress) {
                 self.report.stopped = Some(stop);
@@ -197,7 +212,9 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
                     let system = &*self.system;
                     store.grow(|bytes| system.length(bytes));
                 }
-                let word = |header: &[u8], at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("eight"));
+                let word = |header: &[u8], at: usize| {
+                    u64::from_le_bytes(header[at..at + 8].try_into().expect("eight"))
+                };
                 let header = store.header_mut(handle);
                 let lowest = u32::from_le_bytes(header[..4].try_into().expect("four bytes"));
                 if fresh || lowest > call.n {
@@ -209,9 +226,13 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
                     return false;
                 } else {
                     let known = |at, safe| {
-                        if call.p < DIRECT { word(header, at) >> call.p & 1 == 1 } else { beyond.contains(&(handle, call.p, safe)) }
+                        if call.p < DIRECT {
+                            word(header, at) >> call.p & 1 == 1
+                        } else {
+                            beyond.contains(&(handle, call.p, safe))
+                        }
                     };
-                    if known(4, false) && !(call.safe && !known(12, true)) {
+                    if (known(12, true) || !call.safe) && known(4, false) {
                         return false;
                     }
                 }
@@ -246,18 +267,21 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
         let first = self.calls.len();
         let initial = call.p == u32::MAX;
         let mut cycle = false;
-        let ample = self.options.reduce && !initial && call.n < self.bound && self.ample(&state, &mut out, &mut cycle);
+        let ample = self.options.reduce
+            && !initial
+            && call.n < self.bound
+            && self.ample(&state, &mut out, &mut cycle);
         if !ample {
             out.clear();
-            let timeout = self.expand(&state, call.p, &mut out);
-            let _ = timeout;
+            self.expand(&state, call.p, &mut out);
         }
         let own = out.list.iter().any(|step| step.owner == call.p);
-        let looping = self.options.free_cycles
-            && own
-            && out.list.iter().enumerate().filter(|(_, step)| step.owner == call.p && !step.dead).all(|(index, _)| {
-                self.on_stack.contains_key(&hash(&out.state(index)[self.system.key()..]))
-            });
+        let looping =
+            self.options.free_cycles
+                && own
+                && out.list.iter().enumerate().filter(|(_, step)| step.owner == call.p && !step.dead).all(
+                    |(index, _)| self.on_stack.contains_key(&hash(&out.state(index)[self.system.key()..])),
+                );
         let forced = initial || !own || call.safe || cycle || looping;
         if out.list.is_empty()
             && let Some(fault) = self.system.stuck(&state)
@@ -293,8 +317,8 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
         self.report.depth = self.report.depth.max(self.stack.len() as u64 - 1);
     }
 
-    /// All steps, those of the running process first. Others are left out where none may be charged for.
-    fn expand(&mut self, state: &[u8], running: u32, out: &mut Successors) -> bool {
+    /// All steps, those of the running process first.
+    fn expand(&mut self, state: &[u8], running: u32, out: &mut Successors) {
         let count = self.system.processes(state);
         if running < count {
             self.system.expand(state, running, false, out);
@@ -311,7 +335,6 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
         if out.list.is_empty() {
             self.system.stutter(state, out);
         }
-        timeout
     }
 
     /// Finds a process whose steps may be taken alone; `cycle` says that one was given up.
@@ -339,7 +362,8 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
     fn problem(&mut self, problem: Problem, call: Call) {
         self.report.errors += 1;
         if self.report.found.is_none() {
-            let mut states: Vec<Vec<u8>> = self.stack.iter().map(|frame| self.state(&frame.call).to_vec()).collect();
+            let mut states: Vec<Vec<u8>> =
+                self.stack.iter().map(|frame| self.state(&frame.call).to_vec()).collect();
             states.push(self.state(&call).to_vec());
             let bound = self.counting.then_some(self.bound);
             self.report.found = Some(Found { problem, states, bound });
@@ -367,7 +391,10 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
             Visited::Exact(store, _) => store.memory(),
             Visited::Lossy(store) => store.memory(),
         };
-        store + self.bytes.capacity() as u64 + self.calls.capacity() as u64 * 40 + self.stack.capacity() as u64 * 72
+        store
+            + self.bytes.capacity() as u64
+            + self.calls.capacity() as u64 * 40
+            + self.stack.capacity() as u64 * 72
     }
 
     fn finish(mut self) -> Report {

@@ -73,7 +73,11 @@ struct Layers<'a, S> {
     state: Vec<u8>,
 }
 
-pub(super) fn layered<S: TransitionSystem>(system: &mut S, options: &Options, budget: &mut Budget<'_>) -> Report {
+pub(super) fn layered<S: TransitionSystem>(
+    system: &mut S,
+    options: &Options,
+    budget: &mut Budget<'_>,
+) -> Report {
     let first = match system.initial() {
         Ok(state) => state,
         Err(fault) => {
@@ -123,7 +127,12 @@ pub(super) fn layered<S: TransitionSystem>(system: &mut S, options: &Options, bu
 impl<S: TransitionSystem> Layers<'_, S> {
     fn row(&self, budget: &Budget<'_>) -> Row {
         let states = self.store.len();
-        Row { bound: u32::from(self.layer), states, transitions: states + self.report.matched, elapsed: budget.elapsed() }
+        Row {
+            bound: u32::from(self.layer),
+            states,
+            transitions: states + self.report.matched,
+            elapsed: budget.elapsed(),
+        }
     }
 
     /// Whether a step is left for the next layer. States without one are forgotten on the way.
@@ -173,7 +182,8 @@ impl<S: TransitionSystem> Layers<'_, S> {
                 if let Some(problem) = self.bad.take() {
                     if self.report.found.is_none() {
                         let states = self.path(current);
-                        self.report.found = Some(Found { problem, states, bound: Some(u32::from(self.layer)) });
+                        self.report.found =
+                            Some(Found { problem, states, bound: Some(u32::from(self.layer)) });
                     }
                     if !options.all_errors {
                         return None;
@@ -182,7 +192,15 @@ impl<S: TransitionSystem> Layers<'_, S> {
                 let progress = || {
                     let bound = Some(u32::from(self.layer));
                     let states = self.store.len();
-                    (Progress { states, transitions: states + self.report.matched, bound, ..Progress::default() }, self.memory())
+                    (
+                        Progress {
+                            states,
+                            transitions: states + self.report.matched,
+                            bound,
+                            ..Progress::default()
+                        },
+                        self.memory(),
+                    )
                 };
                 if let Some(stop) = budget.check(progress) {
                     return Some(stop);
@@ -283,7 +301,12 @@ impl<S: TransitionSystem> Layers<'_, S> {
             }
             self.put(handle, QUEUED, mover);
             let number = self.records.len() as u32;
-            self.records.push(Record { low: handle as u32, high: (handle >> 32) as u8, parent: current, mover });
+            self.records.push(Record {
+                low: handle as u32,
+                high: (handle >> 32) as u8,
+                parent: current,
+                mover,
+            });
             push(&mut self.buckets, steps + 1, number);
             if fresh {
                 push(&mut self.later, steps + 1, number | CHARGED);
@@ -354,7 +377,11 @@ impl<S: TransitionSystem> Layers<'_, S> {
         if mask & ALL != 0 {
             return true;
         }
-        if process < DIRECT - 1 { mask >> process & 1 == 1 } else { self.beyond.contains(&(which, handle, process)) }
+        if process < DIRECT - 1 {
+            mask >> process & 1 == 1
+        } else {
+            self.beyond.contains(&(which, handle, process))
+        }
     }
 
     fn put(&mut self, handle: Handle, which: usize, process: u8) {

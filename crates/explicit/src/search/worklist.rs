@@ -24,7 +24,11 @@ const NONE: u32 = u32::MAX;
 /// Header: one byte, set when the state has been expanded. Only kept with reduction.
 const EXPANDED: u8 = 1;
 
-pub(super) fn worklist<S: TransitionSystem>(system: &mut S, options: &Options, budget: &mut Budget<'_>) -> Report {
+pub(super) fn worklist<S: TransitionSystem>(
+    system: &mut S,
+    options: &Options,
+    budget: &mut Budget<'_>,
+) -> Report {
     let mut report = Report::default();
     let first = match system.initial() {
         Ok(state) => state,
@@ -121,7 +125,10 @@ pub(super) fn worklist<S: TransitionSystem>(system: &mut S, options: &Options, b
         }
         let memory = || store.memory() + records.capacity() as u64 * 16 + stack.capacity() as u64 * 4;
         let progress = || {
-            (Progress { states: store.len(), transitions: edges, bound: None, ..Progress::default() }, memory())
+            (
+                Progress { states: store.len(), transitions: edges, bound: None, ..Progress::default() },
+                memory(),
+            )
         };
         if let Some(stop) = budget.check(progress) {
             report.stopped = Some(stop);
@@ -163,7 +170,12 @@ fn reduced<S: TransitionSystem>(system: &mut S, store: &Exact, state: &[u8], out
 }
 
 /// The states from the first to a record.
-fn path<S: TransitionSystem>(system: &S, store: &Exact, records: &[Record], mut current: u32) -> Vec<Vec<u8>> {
+fn path<S: TransitionSystem>(
+    system: &S,
+    store: &Exact,
+    records: &[Record],
+    mut current: u32,
+) -> Vec<Vec<u8>> {
     let mut states = Vec::new();
     while current != NONE {
         let record = records[current as usize];

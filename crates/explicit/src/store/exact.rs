@@ -33,7 +33,15 @@ impl Exact {
     pub(crate) fn new(header: usize, key: usize) -> Self {
         let mut first = Vec::with_capacity(1 << 16);
         first.push(0);
-        Exact { arena: vec![first], slots: vec![0; 1 << 12], mask: (1 << 12) - 1, count: 0, header, key, used: 1 }
+        Exact {
+            arena: vec![first],
+            slots: vec![0; 1 << 12],
+            mask: (1 << 12) - 1,
+            count: 0,
+            header,
+            key,
+            used: 1,
+        }
     }
 
     /// How many states there are.

@@ -39,7 +39,13 @@ fn part(stmt: &Stmt, number: usize) -> &Seq {
     match &stmt.kind {
         StmtKind::If(options) | StmtKind::Do(options) => &options[number],
         StmtKind::Atomic(body) | StmtKind::DStep(body) | StmtKind::Block(body) => body,
-        StmtKind::Unless(main, escape) => if number == 0 { main } else { escape },
+        StmtKind::Unless(main, escape) => {
+            if number == 0 {
+                main
+            } else {
+                escape
+            }
+        }
         _ => unreachable!("a basic statement has no parts"),
     }
 }
@@ -77,7 +83,10 @@ impl<'m> Interpreter<'m> {
         for _ in 0..100_000 {
             let stmt = self.statement(body, &point);
             let watched = |label: &String| {
-                self.model.remote_labels.iter().any(|(p, l)| l == label && self.model.procs[*p].name == body.name)
+                self.model
+                    .remote_labels
+                    .iter()
+                    .any(|(p, l)| l == label && self.model.procs[*p].name == body.name)
             };
             if stmt.labels.iter().any(watched) {
                 return Some(point);
@@ -124,7 +133,8 @@ impl<'m> Interpreter<'m> {
                 StmtKind::Unless(..) => 2,
                 _ => 0,
             };
-            let inner = (0..parts).find_map(|number| self.find(part(stmt, number), label, &point.within(number)));
+            let inner =
+                (0..parts).find_map(|number| self.find(part(stmt, number), label, &point.within(number)));
             if inner.is_some() {
                 return inner;
             }
@@ -148,11 +158,15 @@ impl<'m> Interpreter<'m> {
         match &self.statement(body, point).kind {
             StmtKind::If(options) | StmtKind::Do(options) => {
                 let is_else = |number: &usize| matches!(options[*number][0].kind, StmtKind::Else);
-                for number in (0..options.len()).filter(|n| !is_else(n)).chain((0..options.len()).filter(is_else)) {
+                for number in
+                    (0..options.len()).filter(|n| !is_else(n)).chain((0..options.len()).filter(is_else))
+                {
                     self.begins(body, &point.within(number), out);
                 }
             }
-            StmtKind::Atomic(_) | StmtKind::Block(_) | StmtKind::Unless(..) => self.begins(body, &point.within(0), out),
+            StmtKind::Atomic(_) | StmtKind::Block(_) | StmtKind::Unless(..) => {
+                self.begins(body, &point.within(0), out)
+            }
             _ => out.push(point.clone()),
         }
     }

@@ -21,7 +21,13 @@ impl<'m> Interpreter<'m> {
     }
 
     /// Which number of which variable a place is, and its type. `owner` is whose local it is.
-    fn locate(&self, state: &State, pid: Option<usize>, owner: &Proctype, place: &Place) -> Result<(usize, Basic), Trouble> {
+    fn locate(
+        &self,
+        state: &State,
+        pid: Option<usize>,
+        owner: &Proctype,
+        place: &Place,
+    ) -> Result<(usize, Basic), Trouble> {
         let var = match place.var {
             VarRef::Global(index) => &self.model.globals[index],
             VarRef::Local(index) => &owner.locals[index],
@@ -71,7 +77,13 @@ impl<'m> Interpreter<'m> {
         })
     }
 
-    pub(super) fn store(&self, state: &mut State, pid: Option<usize>, place: &Place, value: i32) -> Result<(), Trouble> {
+    pub(super) fn store(
+        &self,
+        state: &mut State,
+        pid: Option<usize>,
+        place: &Place,
+        value: i32,
+    ) -> Result<(), Trouble> {
         let (offset, basic) = self.locate(state, pid, self.body(state, pid), place)?;
         let value = basic.truncate(value);
         match (place.var, pid) {
@@ -84,15 +96,28 @@ impl<'m> Interpreter<'m> {
         Ok(())
     }
 
-    pub(super) fn chan<'a>(&self, state: &'a State, pid: Option<usize>, place: &Place) -> Result<(usize, &'a Chan), Trouble> {
+    pub(super) fn chan<'a>(
+        &self,
+        state: &'a State,
+        pid: Option<usize>,
+        place: &Place,
+    ) -> Result<(usize, &'a Chan), Trouble> {
         let name = self.load(state, pid, place)?;
-        let index = usize::try_from(name).ok().and_then(|n| n.checked_sub(1)).filter(|&n| n < state.chans.len());
+        let index =
+            usize::try_from(name).ok().and_then(|n| n.checked_sub(1)).filter(|&n| n < state.chans.len());
         let index = index.ok_or(Trouble::Error("uninitialised channel"))?;
         Ok((index, &state.chans[index]))
     }
 
     /// Which message of a channel a receive takes.
-    pub(super) fn message(&self, state: &State, pid: Option<usize>, chan: &Chan, args: &[RecvArg], anywhere: bool) -> Result<Option<usize>, Trouble> {
+    pub(super) fn message(
+        &self,
+        state: &State,
+        pid: Option<usize>,
+        chan: &Chan,
+        args: &[RecvArg],
+        anywhere: bool,
+    ) -> Result<Option<usize>, Trouble> {
         let slots = if anywhere { chan.messages.len() } else { chan.messages.len().min(1) };
         for slot in 0..slots {
             if self.fits(state, pid, &chan.messages[slot], args)? {
@@ -102,7 +127,13 @@ impl<'m> Interpreter<'m> {
         Ok(None)
     }
 
-    pub(super) fn fits(&self, state: &State, pid: Option<usize>, message: &[i32], args: &[RecvArg]) -> Result<bool, Trouble> {
+    pub(super) fn fits(
+        &self,
+        state: &State,
+        pid: Option<usize>,
+        message: &[i32],
+        args: &[RecvArg],
+    ) -> Result<bool, Trouble> {
         for (value, arg) in message.iter().zip(args) {
             if let RecvArg::Match(wanted) = arg
                 && self.eval(state, pid, wanted)? != *value
@@ -161,7 +192,11 @@ impl<'m> Interpreter<'m> {
             }
             ExprKind::Enabled(who) => {
                 let who = self.eval(state, pid, who)?;
-                i32::from(who >= 0 && (who as usize) < state.procs.len() && self.locally_enabled(state, who as usize))
+                i32::from(
+                    who >= 0
+                        && (who as usize) < state.procs.len()
+                        && self.locally_enabled(state, who as usize),
+                )
             }
             ExprKind::PcValue(who) => {
                 // A number that is equal for two processes of a type exactly when they stand alike.
@@ -174,16 +209,18 @@ impl<'m> Interpreter<'m> {
                 let who = self.eval(state, pid, who)?;
                 usize::try_from(who).ok().and_then(|who| state.procs.get(who)).map_or(0, |p| p.priority)
             }
-            ExprKind::RemoteVar { proc, pid: who, place } => match self.remote(state, pid, *proc, who.as_deref())? {
-                None => 0,
-                Some(other) => {
-                    let (offset, _) = self.locate(state, pid, &self.model.procs[*proc], place)?;
-                    match place.var {
-                        VarRef::Global(index) => state.globals[index][offset],
-                        VarRef::Local(index) => state.procs[other].locals[index][offset],
+            ExprKind::RemoteVar { proc, pid: who, place } => {
+                match self.remote(state, pid, *proc, who.as_deref())? {
+                    None => 0,
+                    Some(other) => {
+                        let (offset, _) = self.locate(state, pid, &self.model.procs[*proc], place)?;
+                        match place.var {
+                            VarRef::Global(index) => state.globals[index][offset],
+                            VarRef::Local(index) => state.procs[other].locals[index][offset],
+                        }
                     }
                 }
-            },
+            }
             ExprKind::RemoteLabel { proc, pid: who, label } => {
                 let other = self.remote(state, pid, *proc, who.as_deref())?;
                 i32::from(other.is_some_and(|other| {
@@ -193,11 +230,19 @@ impl<'m> Interpreter<'m> {
             ExprKind::Pid => pid.map_or(0, |pid| pid as i32),
             ExprKind::NrPr => state.procs.len() as i32,
             ExprKind::Last => state.last,
-            ExprKind::Run { .. } | ExprKind::SetPriority(..) => return Err(Trouble::Error("run within an expression")),
+            ExprKind::Run { .. } | ExprKind::SetPriority(..) => {
+                return Err(Trouble::Error("run within an expression"));
+            }
         })
     }
 
-    fn remote(&self, state: &State, pid: Option<usize>, proc: usize, who: Option<&Expr>) -> Result<Option<usize>, Trouble> {
+    fn remote(
+        &self,
+        state: &State,
+        pid: Option<usize>,
+        proc: usize,
+        who: Option<&Expr>,
+    ) -> Result<Option<usize>, Trouble> {
         Ok(match who {
             None => state.procs.iter().position(|process| process.ty == proc),
             Some(who) => {

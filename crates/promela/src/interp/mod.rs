@@ -77,7 +77,8 @@ impl<'m> Interpreter<'m> {
 
     /// The first state.
     pub(crate) fn initial(&self) -> Result<State, Trouble> {
-        let mut state = State { globals: Vec::new(), procs: Vec::new(), chans: Vec::new(), claim: None, last: 0 };
+        let mut state =
+            State { globals: Vec::new(), procs: Vec::new(), chans: Vec::new(), claim: None, last: 0 };
         for var in &self.model.globals {
             let values = self.zeros(var);
             state.globals.push(values);
@@ -128,7 +129,14 @@ impl<'m> Interpreter<'m> {
         Ok(())
     }
 
-    fn fill(&self, state: &mut State, pid: Option<usize>, var: &Var, values: &mut [i32], at: usize) -> Result<(), Trouble> {
+    fn fill(
+        &self,
+        state: &mut State,
+        pid: Option<usize>,
+        var: &Var,
+        values: &mut [i32],
+        at: usize,
+    ) -> Result<(), Trouble> {
         let size = self.leaves(var.ty);
         for element in 0..var.array.unwrap_or(1) as usize {
             let at = at + element * size;

@@ -52,9 +52,8 @@ impl<'m> Interpreter<'m> {
         let mine = state.procs[pid].priority;
         !(priorities
             && self.model.uses_priority
-            && (0..state.procs.len()).any(|other| {
-                state.procs[other].priority > mine && self.locally_enabled(state, other)
-            }))
+            && (0..state.procs.len())
+                .any(|other| state.procs[other].priority > mine && self.locally_enabled(state, other)))
     }
 
     fn executable(&self, state: &State, pid: usize, body: &Proctype, points: &[Point]) -> Vec<Choice> {
@@ -150,9 +149,10 @@ impl<'m> Interpreter<'m> {
                 }
                 false
             }
-            StmtKind::Atomic(body) | StmtKind::DStep(body) | StmtKind::Block(body) | StmtKind::Unless(body, _) => {
-                self.can_begin(state, pid, &body[0])?
-            }
+            StmtKind::Atomic(body)
+            | StmtKind::DStep(body)
+            | StmtKind::Block(body)
+            | StmtKind::Unless(body, _) => self.can_begin(state, pid, &body[0])?,
             _ => true,
         })
     }
@@ -196,7 +196,12 @@ impl<'m> Interpreter<'m> {
     }
 
     /// Executes a choice. Whether the process in control (the receiver, in a handshake) goes on atomically.
-    pub(crate) fn execute(&self, state: &mut State, pid: usize, choice: Choice) -> Result<(bool, Option<Trouble>), Trouble> {
+    pub(crate) fn execute(
+        &self,
+        state: &mut State,
+        pid: usize,
+        choice: Choice,
+    ) -> Result<(bool, Option<Trouble>), Trouble> {
         if choice.stmt == END {
             let chans = state.procs[pid].chans;
             state.procs.pop();
@@ -208,7 +213,9 @@ impl<'m> Interpreter<'m> {
         let point = self.locate_choice(state, pid, choice.stmt).ok_or(Trouble::Error("not a choice"))?;
         let stmt = self.statement(body, &point);
         if let Some((other, waiting)) = choice.partner {
-            let StmtKind::Send { chan, args, .. } = &stmt.kind else { return Err(Trouble::Error("not a send")) };
+            let StmtKind::Send { chan, args, .. } = &stmt.kind else {
+                return Err(Trouble::Error("not a send"));
+            };
             let (index, _) = self.chan(state, Some(pid), chan)?;
             let message = self.build(state, pid, index, args)?;
             let place = self.locate_choice(state, other, waiting).ok_or(Trouble::Error("no partner"))?;
@@ -249,7 +256,13 @@ impl<'m> Interpreter<'m> {
         self.groups(body, point).into_iter().flatten().find(|place| self.statement(body, place).id == name)
     }
 
-    fn bind(&self, state: &mut State, pid: Option<usize>, message: &[i32], args: &[RecvArg]) -> Result<(), Trouble> {
+    fn bind(
+        &self,
+        state: &mut State,
+        pid: Option<usize>,
+        message: &[i32],
+        args: &[RecvArg],
+    ) -> Result<(), Trouble> {
         for (value, arg) in message.iter().zip(args) {
             if let RecvArg::Bind(place) = arg {
                 self.store(state, pid, place, *value)?;
@@ -259,7 +272,13 @@ impl<'m> Interpreter<'m> {
     }
 
     /// The effect of a statement that can be executed.
-    fn perform(&self, state: &mut State, pid: Option<usize>, stmt: &Stmt, trouble: &mut Option<Trouble>) -> Result<(), Trouble> {
+    fn perform(
+        &self,
+        state: &mut State,
+        pid: Option<usize>,
+        stmt: &Stmt,
+        trouble: &mut Option<Trouble>,
+    ) -> Result<(), Trouble> {
         match &stmt.kind {
             StmtKind::Expr(value) if has_run(&value.kind) => {
                 self.eval_run(state, pid, value)?;
@@ -272,7 +291,8 @@ impl<'m> Interpreter<'m> {
                 self.store(state, pid, place, value)?;
             }
             StmtKind::Assert(value) => {
-                if self.eval(state, pid, value)? == 0 {
+                let holds = self.eval(state, pid, value)? != 0;
+                if !holds {
                     trouble.get_or_insert(Trouble::Assertion);
                 }
             }
@@ -308,7 +328,14 @@ impl<'m> Interpreter<'m> {
     }
 
     /// The statements of a `d_step`. What made it leave its sequence, if anything did.
-    fn run_all(&self, state: &mut State, pid: Option<usize>, seq: &Seq, trouble: &mut Option<Trouble>, budget: &mut u32) -> Result<Leave, Trouble> {
+    fn run_all(
+        &self,
+        state: &mut State,
+        pid: Option<usize>,
+        seq: &Seq,
+        trouble: &mut Option<Trouble>,
+        budget: &mut u32,
+    ) -> Result<Leave, Trouble> {
         let mut index = 0;
         while index < seq.len() {
             *budget = budget.checked_sub(1).ok_or(Trouble::Error("a d_step that does not end"))?;
@@ -326,9 +353,10 @@ impl<'m> Interpreter<'m> {
                         goto => break goto,
                     }
                 },
-                StmtKind::Atomic(body) | StmtKind::DStep(body) | StmtKind::Block(body) | StmtKind::Unless(body, _) => {
-                    self.run_all(state, pid, body, trouble, budget)?
-                }
+                StmtKind::Atomic(body)
+                | StmtKind::DStep(body)
+                | StmtKind::Block(body)
+                | StmtKind::Unless(body, _) => self.run_all(state, pid, body, trouble, budget)?,
                 StmtKind::Break => Leave::Break,
                 StmtKind::Goto(label) => Leave::Goto(label.clone()),
                 _ => {
@@ -348,7 +376,14 @@ impl<'m> Interpreter<'m> {
         Ok(Leave::No)
     }
 
-    fn run_option(&self, state: &mut State, pid: Option<usize>, options: &[Seq], trouble: &mut Option<Trouble>, budget: &mut u32) -> Result<Leave, Trouble> {
+    fn run_option(
+        &self,
+        state: &mut State,
+        pid: Option<usize>,
+        options: &[Seq],
+        trouble: &mut Option<Trouble>,
+        budget: &mut u32,
+    ) -> Result<Leave, Trouble> {
         let is_else = |option: &&Seq| matches!(option[0].kind, StmtKind::Else);
         for option in options.iter().filter(|o| !is_else(o)).chain(options.iter().filter(is_else)) {
             if self.can_begin(state, pid, &option[0])? {
@@ -416,7 +451,11 @@ impl<'m> Interpreter<'m> {
     }
 
     /// Moves the claim. What went wrong: a failed assertion, or the claim's end (`Ok(true)`).
-    pub(crate) fn execute_claim(&self, state: &mut State, name: StmtId) -> Result<(bool, Option<Trouble>), Trouble> {
+    pub(crate) fn execute_claim(
+        &self,
+        state: &mut State,
+        name: StmtId,
+    ) -> Result<(bool, Option<Trouble>), Trouble> {
         let body = self.body(state, None);
         let point = state.claim.as_ref().and_then(|c| c.point.clone()).ok_or(Trouble::Error("no claim"))?;
         let mut begin = Vec::new();

@@ -53,7 +53,11 @@ impl<'a> Lowerer<'a> {
 
     pub(super) fn initial(&mut self, var: VarRef, declared: &Var, init: &Expr) -> Result<Code, Refused> {
         let (Type::Basic(basic), slot) = (declared.ty, self.slot(var)) else {
-            return Err(Refused { at: declared.at, message: "a structure has no initial value".to_string(), remedy: "" });
+            return Err(Refused {
+                at: declared.at,
+                message: "a structure has no initial value".to_string(),
+                remedy: "",
+            });
         };
         let cell = Cell::of(basic);
         self.code(|l| {
@@ -66,7 +70,13 @@ impl<'a> Lowerer<'a> {
         })
     }
 
-    pub(super) fn initial_field(&mut self, var: VarRef, cell: Cell, at: u32, init: &Expr) -> Result<Code, Refused> {
+    pub(super) fn initial_field(
+        &mut self,
+        var: VarRef,
+        cell: Cell,
+        at: u32,
+        init: &Expr,
+    ) -> Result<Code, Refused> {
         self.code(|l| {
             let value = l.reg()?;
             l.expr(init, value)?;
@@ -275,7 +285,11 @@ impl<'a> Lowerer<'a> {
             Address::Fixed(true, cell, at) => self.ops.push(Op::LoadGlobal(into, cell, at)),
             Address::Fixed(false, cell, at) => self.ops.push(Op::LoadLocal(into, cell, at)),
             Address::Computed(global, cell, at, reg) => {
-                self.ops.push(if global { Op::LoadGlobalAt(reg, cell, at) } else { Op::LoadLocalAt(reg, cell, at) });
+                self.ops.push(if global {
+                    Op::LoadGlobalAt(reg, cell, at)
+                } else {
+                    Op::LoadLocalAt(reg, cell, at)
+                });
                 self.ops.push(Op::Move(into, reg));
             }
         }
@@ -299,7 +313,9 @@ impl<'a> Lowerer<'a> {
     fn compare_byte(&mut self, op: Binary, a: &Expr, b: &Expr, into: Reg) -> Result<bool, Refused> {
         use Binary::{Eq, Ge, Gt, Le, Lt, Ne};
         let (ExprKind::Place(place), Some(value)) = (&a.kind, fold(b)) else { return Ok(false) };
-        if !matches!(op, Eq | Ne | Lt | Le | Gt | Ge) || place.path.iter().any(|s| matches!(s, Access::Index(i) if fold(i).is_none())) {
+        if !matches!(op, Eq | Ne | Lt | Le | Gt | Ge)
+            || place.path.iter().any(|s| matches!(s, Access::Index(i) if fold(i).is_none()))
+        {
             return Ok(false);
         }
         let (mark, ops) = (self.registers, self.ops.len());
@@ -376,7 +392,9 @@ impl<'a> Lowerer<'a> {
                 let pattern = self.pattern(args, *anywhere, true);
                 self.ops.push(Op::Poll(into, pattern, base));
             }
-            ExprKind::Run { proc, args, priority } => self.run(expr, *proc, args, priority.as_deref(), into)?,
+            ExprKind::Run { proc, args, priority } => {
+                self.run(expr, *proc, args, priority.as_deref(), into)?
+            }
             ExprKind::Timeout => {
                 self.uses_timeout = true;
                 self.ops.push(Op::Timeout(into));
@@ -401,7 +419,9 @@ impl<'a> Lowerer<'a> {
                 self.ops.push(Op::SetPriority(who, what));
                 self.ops.push(Op::Const(into, 1));
             }
-            ExprKind::RemoteVar { proc, pid, place } => self.remote_var(*proc, pid.as_deref(), place, into)?,
+            ExprKind::RemoteVar { proc, pid, place } => {
+                self.remote_var(*proc, pid.as_deref(), place, into)?
+            }
             ExprKind::RemoteLabel { proc, pid, label } => {
                 let Some(&at) = self.labels[*proc].get(label) else {
                     // Control never rests at this label.
@@ -424,12 +444,20 @@ impl<'a> Lowerer<'a> {
         Ok(())
     }
 
-    fn run(&mut self, expr: &Expr, proc: usize, args: &[Expr], priority: Option<&Expr>, into: Reg) -> Result<(), Refused> {
+    fn run(
+        &mut self,
+        expr: &Expr,
+        proc: usize,
+        args: &[Expr],
+        priority: Option<&Expr>,
+        into: Reg,
+    ) -> Result<(), Refused> {
         let Some(target) = self.model.procs.get(proc) else {
             return Err(Refused { at: expr.at, message: "no such process".to_string(), remedy: "" });
         };
         if args.len() != target.params {
-            let message = format!("'{}' takes {} arguments, found {}", target.name, target.params, args.len());
+            let message =
+                format!("'{}' takes {} arguments, found {}", target.name, target.params, args.len());
             return Err(Refused { at: expr.at, message, remedy: "" });
         }
         let base = self.registers as Reg;
@@ -457,7 +485,13 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    fn remote_var(&mut self, proc: usize, pid: Option<&Expr>, place: &Place, into: Reg) -> Result<(), Refused> {
+    fn remote_var(
+        &mut self,
+        proc: usize,
+        pid: Option<&Expr>,
+        place: &Place,
+        into: Reg,
+    ) -> Result<(), Refused> {
         let VarRef::Local(index) = place.var else { return self.load(place, into) };
         let declared = &self.model.procs[proc].locals[index];
         let slot = self.layouts[proc].offsets[index];
@@ -473,7 +507,11 @@ impl<'a> Lowerer<'a> {
             }
         };
         let Ok(fixed) = u16::try_from(fixed) else {
-            return Err(Refused { at: place.at, message: "this process is too large".to_string(), remedy: "" });
+            return Err(Refused {
+                at: place.at,
+                message: "this process is too large".to_string(),
+                remedy: "",
+            });
         };
         self.ops.push(Op::RemoteLoad(into, who, cell, fixed, proc as u8));
         Ok(())
@@ -506,7 +544,10 @@ impl<'a> Lowerer<'a> {
                     self.ops[jump] = Op::JumpIfNot(into, end);
                 }
             }
-            StmtKind::Atomic(body) | StmtKind::DStep(body) | StmtKind::Block(body) | StmtKind::Unless(body, _) => {
+            StmtKind::Atomic(body)
+            | StmtKind::DStep(body)
+            | StmtKind::Block(body)
+            | StmtKind::Unless(body, _) => {
                 self.can_begin(&body[0], into)?;
             }
             _ => self.ops.push(Op::Const(into, 1)),
@@ -545,11 +586,19 @@ impl<'a> Lowerer<'a> {
     }
 
     /// One statement. Where it cannot begin, control goes on at the returned jumps, if `tentative`.
-    fn d_statement(&mut self, stmt: &Stmt, tentative: Option<&mut Vec<usize>>, context: &mut Steps) -> Result<(), Refused> {
+    fn d_statement(
+        &mut self,
+        stmt: &Stmt,
+        tentative: Option<&mut Vec<usize>>,
+        context: &mut Steps,
+    ) -> Result<(), Refused> {
         self.registers = 1;
         context.labels.extend(stmt.labels.iter().map(|label| (label.clone(), self.ops.len() as u32)));
         let result = self.reg()?;
-        let blocks = !matches!(stmt.kind, StmtKind::Assign(..) | StmtKind::Assert(_) | StmtKind::Printf(..) | StmtKind::Else);
+        let blocks = !matches!(
+            stmt.kind,
+            StmtKind::Assign(..) | StmtKind::Assert(_) | StmtKind::Printf(..) | StmtKind::Else
+        );
         if blocks {
             self.can_begin(stmt, result)?;
             match tentative {
@@ -584,7 +633,10 @@ impl<'a> Lowerer<'a> {
                     self.ops[jump] = Op::Jump(end);
                 }
             }
-            StmtKind::Atomic(body) | StmtKind::DStep(body) | StmtKind::Block(body) | StmtKind::Unless(body, _) => {
+            StmtKind::Atomic(body)
+            | StmtKind::DStep(body)
+            | StmtKind::Block(body)
+            | StmtKind::Unless(body, _) => {
                 self.d_sequence(body, context)?;
             }
             StmtKind::Break => {
@@ -602,7 +654,8 @@ impl<'a> Lowerer<'a> {
 
     fn d_options(&mut self, options: &[Seq], back: Option<u32>, context: &mut Steps) -> Result<(), Refused> {
         let is_else = |o: &&Seq| matches!(o[0].kind, StmtKind::Else);
-        let ordered: Vec<&Seq> = options.iter().filter(|o| !is_else(o)).chain(options.iter().filter(is_else)).collect();
+        let ordered: Vec<&Seq> =
+            options.iter().filter(|o| !is_else(o)).chain(options.iter().filter(is_else)).collect();
         let mut leave = Vec::new();
         for option in ordered {
             let mut skip = Vec::new();

@@ -117,7 +117,10 @@ impl<'a> Graph<'a> {
     fn resolve(&self, mut element: usize) -> Result<usize, Refused> {
         for _ in 0..self.elements.len() + 1 {
             let this = &self.elements[element];
-            if this.stmt.is_some_and(|stmt| stmt.labels.iter().any(|label| self.watched.contains(label.as_str()))) {
+            if this
+                .stmt
+                .is_some_and(|stmt| stmt.labels.iter().any(|label| self.watched.contains(label.as_str())))
+            {
                 return Ok(element);
             }
             element = match this.stmt.map(|stmt| &stmt.kind) {
@@ -128,11 +131,21 @@ impl<'a> Graph<'a> {
             };
         }
         let at = self.elements[element].stmt.map_or(self.at, |stmt| stmt.at);
-        Err(Refused { at, message: "this goto leads back to itself without a step".to_string(), remedy: "put a statement into the loop" })
+        Err(Refused {
+            at,
+            message: "this goto leads back to itself without a step".to_string(),
+            remedy: "put a statement into the loop",
+        })
     }
 
     /// The basic elements whose transitions an element has, with the escape they belong to.
-    fn expand(&self, element: usize, escape: u16, out: &mut Vec<(usize, u16)>, depth: u32) -> Result<(), Refused> {
+    fn expand(
+        &self,
+        element: usize,
+        escape: u16,
+        out: &mut Vec<(usize, u16)>,
+        depth: u32,
+    ) -> Result<(), Refused> {
         let this = &self.elements[element];
         if depth > 400 {
             let at = this.stmt.map_or(self.at, |stmt| stmt.at);
@@ -147,12 +160,19 @@ impl<'a> Graph<'a> {
             }
         }
         match this.stmt.map(|stmt| &stmt.kind) {
-            Some(StmtKind::If(_) | StmtKind::Do(_) | StmtKind::Atomic(_) | StmtKind::Block(_) | StmtKind::Unless(..)) => {
+            Some(
+                StmtKind::If(_)
+                | StmtKind::Do(_)
+                | StmtKind::Atomic(_)
+                | StmtKind::Block(_)
+                | StmtKind::Unless(..),
+            ) => {
                 let mut own = Vec::new();
                 for &part in &this.parts {
                     self.expand(part, escape, &mut own, depth + 1)?;
                 }
-                let (escapes, plain): (Vec<_>, Vec<_>) = own.into_iter().partition(|(_, e)| escape == 0 && *e != 0);
+                let (escapes, plain): (Vec<_>, Vec<_>) =
+                    own.into_iter().partition(|(_, e)| escape == 0 && *e != 0);
                 // Escapes of inner blocks stay before everything else.
                 let fresh: Vec<_> = escapes.into_iter().filter(|item| !out.contains(item)).collect();
                 out.extend(fresh);
@@ -255,11 +275,8 @@ impl<'a> Lowerer<'a> {
                 last: self.trans.len() as u32,
                 valid_end: element == graph.end || has("end"),
                 progress: has("progress"),
-                accept: has("accept"),
                 is_end: element == graph.end,
                 ample: false,
-                at: this.stmt.map_or(graph.at, |stmt| stmt.at),
-                labels,
             });
         }
         Ok(places)

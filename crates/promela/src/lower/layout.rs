@@ -1,7 +1,7 @@
 //! Where variables lie in the state.
 
 use super::{Lowerer, Refused};
-use crate::ast::{Access, Basic, ChanInit, Place, Proctype, Type, Var, VarRef};
+use crate::ast::{ChanInit, Proctype, Type, Var, VarRef};
 use crate::error::Pos;
 use crate::program::{Cell, ChanType, Create};
 
@@ -72,7 +72,8 @@ impl<'a> Lowerer<'a> {
         match ty {
             Type::Basic(basic) => (Cell::of(basic).size(), Some(Cell::of(basic))),
             Type::Struct(index) => {
-                let size = self.model.typedefs[index].fields.iter().map(|field| self.bytes(field)).sum::<usize>();
+                let size =
+                    self.model.typedefs[index].fields.iter().map(|field| self.bytes(field)).sum::<usize>();
                 (size.min(LONGEST * 2), None)
             }
         }
@@ -93,27 +94,6 @@ impl<'a> Lowerer<'a> {
     /// The offset of a field within its structure.
     pub(super) fn field_offset(&self, typedef: usize, field: usize) -> u32 {
         self.model.typedefs[typedef].fields[..field].iter().map(|f| self.bytes(f)).sum::<usize>() as u32
-    }
-
-    /// The type at the end of a place.
-    pub(super) fn basic_of(&self, place: &Place, process: usize) -> Option<Basic> {
-        let declared = match place.var {
-            VarRef::Global(index) => &self.model.globals[index],
-            VarRef::Local(index) => match self.model.procs.get(process) {
-                Some(source) => &source.locals[index],
-                None => &self.model.claims.first()?.locals[index],
-            },
-        };
-        let mut ty = declared.ty;
-        for step in &place.path {
-            if let (Access::Field(number), Type::Struct(index)) = (step, ty) {
-                ty = self.model.typedefs[index].fields[*number].ty;
-            }
-        }
-        match ty {
-            Type::Basic(basic) => Some(basic),
-            Type::Struct(_) => None,
-        }
     }
 
     pub(super) fn chan_type(&mut self, init: &ChanInit, at: Pos) -> Result<u16, Refused> {
@@ -172,5 +152,9 @@ fn cell(ty: Type) -> Option<Cell> {
 }
 
 fn too_large(at: Pos) -> Refused {
-    Refused { at, message: "a state with this variable is too large".to_string(), remedy: "make arrays and channels smaller" }
+    Refused {
+        at,
+        message: "a state with this variable is too large".to_string(),
+        remedy: "make arrays and channels smaller",
+    }
 }

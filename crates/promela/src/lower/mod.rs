@@ -90,11 +90,14 @@ impl<'a> Lowerer<'a> {
     fn program(&mut self, claim: Option<usize>) -> Result<(), Refused> {
         let mut sources: Vec<&Proctype> = self.model.procs.iter().collect();
         sources.extend(claim.map(|number| &self.model.claims[number]));
-        let graphs: Vec<flow::Graph<'_>> =
-            sources.iter().enumerate().map(|(number, source)| {
+        let graphs: Vec<flow::Graph<'_>> = sources
+            .iter()
+            .enumerate()
+            .map(|(number, source)| {
                 let watched = self.model.remote_labels.iter().filter(|(proc, _)| *proc == number);
                 flow::Graph::new(source, watched.map(|(_, label)| label.as_str()).collect())
-            }).collect::<Result<_, _>>()?;
+            })
+            .collect::<Result<_, _>>()?;
         self.wide = graphs.iter().any(|graph| graph.places() > 256);
         self.labels = graphs.iter().map(flow::Graph::labels).collect();
         self.lay_out(&sources)?;
@@ -177,6 +180,6 @@ impl<'a> Lowerer<'a> {
         };
         let places = self.places(graph)?;
         let priority = source.priority.min(255) as u8;
-        Ok(Process { name: source.name.clone(), places, size, params, create, provided, priority })
+        Ok(Process { places, size, params, create, provided, priority })
     }
 }

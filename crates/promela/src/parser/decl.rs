@@ -19,14 +19,17 @@ impl Parser {
         }
         let token = self.peek().clone();
         let Some(word) = token.word().cloned() else {
-            return self.fail(token.at, format!("expected a declaration or a proctype, found '{}'", token.text()));
+            return self
+                .fail(token.at, format!("expected a declaration or a proctype, found '{}'", token.text()));
         };
         match &*word {
             "typedef" => self.typedef(),
             "inline" => self.inline(),
             "init" | "active" | "proctype" | "D_proctype" => self.process(),
             "mtype" if self.peek_at(1).is("=") || self.peek_at(1).is("{") => self.mtype(),
-            "mtype" if self.peek_at(1).is(":") && (self.peek_at(3).is("=") || self.peek_at(3).is("{")) => self.mtype(),
+            "mtype" if self.peek_at(1).is(":") && (self.peek_at(3).is("=") || self.peek_at(3).is("{")) => {
+                self.mtype()
+            }
             "c_code" | "c_decl" | "c_state" | "c_track" | "c_expr" => self.refuse_c(&word, token.at),
             _ if self.begins_declaration() => self.declaration(None).map(|_| ()),
             _ => self.fail(token.at, format!("expected a declaration or a proctype, found '{word}'")),
@@ -54,7 +57,11 @@ impl Parser {
 
     fn mtype(&mut self) -> Parse<()> {
         self.next();
-        let set = if self.accept(":") { self.name("the name of a set of symbols")?.to_string() } else { String::new() };
+        let set = if self.accept(":") {
+            self.name("the name of a set of symbols")?.to_string()
+        } else {
+            String::new()
+        };
         self.accept("=");
         self.expect("{")?;
         let mut names = Vec::new();
@@ -177,7 +184,9 @@ impl Parser {
         let mut tokens = Vec::new();
         for token in inline.body.iter() {
             match token.word().and_then(|w| inline.params.iter().position(|p| p == w)) {
-                Some(place) => tokens.extend(args[place].iter().cloned().map(|t| Token { line_start: false, ..t })),
+                Some(place) => {
+                    tokens.extend(args[place].iter().cloned().map(|t| Token { line_start: false, ..t }))
+                }
                 None => tokens.push(token.clone()),
             }
         }
@@ -347,14 +356,19 @@ impl Parser {
         if self.accept("[") {
             let length = self.constant("the length of the array")?;
             if !(1..=LONGEST_ARRAY).contains(&length) {
-                return self.fail(at, format!("the length of '{name}' must be 1 to {LONGEST_ARRAY}, found {length}"));
+                return self.fail(
+                    at,
+                    format!("the length of '{name}' must be 1 to {LONGEST_ARRAY}, found {length}"),
+                );
             }
             array = Some(length as u32);
             self.expect("]")?;
         }
         let mut var = Var { name: name.to_string(), ty, array, init: None, chan: None, hidden, at };
         if self.accept("=") {
-            if self.peek().is("[") && self.peek_at(2).is("]") || self.peek().is("[") && ty == Type::Basic(Basic::Chan) {
+            if self.peek().is("[") && self.peek_at(2).is("]")
+                || self.peek().is("[") && ty == Type::Basic(Basic::Chan)
+            {
                 var.chan = Some(self.channel()?);
             } else {
                 var.init = Some(self.expression()?);

@@ -16,7 +16,8 @@ impl Parser {
     pub(super) fn constant(&mut self, what: &str) -> Parse<i32> {
         let at = self.at();
         let value = self.unary()?;
-        let value = if self.peek().is("]") || self.peek().is(",") { value } else { self.binary_after(value, 0)? };
+        let value =
+            if self.peek().is("]") || self.peek().is(",") { value } else { self.binary_after(value, 0)? };
         match fold(&value) {
             Some(value) => Ok(value),
             None => self.fail(at, format!("{what} must be a constant")),
@@ -187,7 +188,11 @@ impl Parser {
             _ => {
                 self.next();
                 if self.peek().is("(") {
-                    return self.fail_with(at, format!("'{word}' is not an inline or a function"), "declare it before its use");
+                    return self.fail_with(
+                        at,
+                        format!("'{word}' is not an inline or a function"),
+                        "declare it before its use",
+                    );
                 }
                 self.fail_with(at, format!("'{word}' is not declared"), "declare it before its use")
             }
@@ -257,9 +262,14 @@ impl Parser {
         self.expect(":")?;
         let at = self.at();
         let name = self.name("a local variable")?;
-        let declared = self.model.procs.get(proc).map(|p| &p.locals).or(self.current.as_ref().map(|p| &p.locals));
+        let declared =
+            self.model.procs.get(proc).map(|p| &p.locals).or(self.current.as_ref().map(|p| &p.locals));
         let Some(index) = declared.and_then(|locals| locals.iter().position(|v| v.name == *name)) else {
-            return self.fail_with(at, format!("'{word}' has no variable '{name}'"), "a process type must come before the references to its variables");
+            return self.fail_with(
+                at,
+                format!("'{word}' has no variable '{name}'"),
+                "a process type must come before the references to its variables",
+            );
         };
         let var = declared.expect("found in it")[index].clone();
         let mut place = Place { var: VarRef::Local(index), path: Vec::new(), at };
@@ -375,7 +385,13 @@ pub(crate) fn fold(value: &Expr) -> Option<i32> {
         ExprKind::Const(value) => Some(*value),
         ExprKind::Unary(op, a) => Some(apply_unary(*op, fold(a)?)),
         ExprKind::Binary(op, a, b) => apply_binary(*op, fold(a)?, fold(b)?),
-        ExprKind::Cond(c, a, b) => if fold(c)? != 0 { fold(a) } else { fold(b) },
+        ExprKind::Cond(c, a, b) => {
+            if fold(c)? != 0 {
+                fold(a)
+            } else {
+                fold(b)
+            }
+        }
         _ => None,
     }
 }

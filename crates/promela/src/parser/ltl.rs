@@ -88,7 +88,9 @@ impl Parser {
             Tok::Op("!") => Some(Formula::Not),
             Tok::Ident(w) if &**w == "always" => Some(Formula::Always),
             Tok::Ident(w) if &**w == "eventually" => Some(Formula::Eventually),
-            Tok::Ident(w) if (&**w == "X" || &**w == "next") && self.lookup(w).is_none() => Some(Formula::Next),
+            Tok::Ident(w) if (&**w == "X" || &**w == "next") && self.lookup(w).is_none() => {
+                Some(Formula::Next)
+            }
             _ => None,
         };
         if let Some(make) = make {
@@ -103,7 +105,23 @@ impl Parser {
             let closed = formula.is_ok() && self.accept(")");
             let goes_on = matches!(
                 self.peek().tok,
-                Tok::Op("==" | "!=" | "<" | "<=" | ">" | ">=" | "+" | "-" | "*" | "/" | "%" | "&" | "|" | "^" | "<<" | ">>")
+                Tok::Op(
+                    "==" | "!="
+                        | "<"
+                        | "<="
+                        | ">"
+                        | ">="
+                        | "+"
+                        | "-"
+                        | "*"
+                        | "/"
+                        | "%"
+                        | "&"
+                        | "|"
+                        | "^"
+                        | "<<"
+                        | ">>"
+                )
             );
             if closed && !goes_on {
                 return formula;

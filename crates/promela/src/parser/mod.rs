@@ -28,7 +28,12 @@ use crate::preprocess::preprocess;
 /// let model = selvedge_promela::parse("active proctype P() { skip }", "p.pml", None, &[]).unwrap();
 /// assert_eq!(model.procs[0].name, "P");
 /// ```
-pub fn parse(text: &str, name: &str, directory: Option<&Path>, definitions: &[String]) -> Result<Model, Error> {
+pub fn parse(
+    text: &str,
+    name: &str,
+    directory: Option<&Path>,
+    definitions: &[String],
+) -> Result<Model, Error> {
     let source = preprocess(text, name, directory, definitions)?;
     let mut parser = Parser::new(source.tokens, source.files, source.errors);
     parser.model();
@@ -174,7 +179,11 @@ impl Parser {
 
     fn note(&mut self, at: Pos, message: impl Into<String>, remedy: Option<&str>) {
         let location = self.model.files.location(at);
-        self.errors.push(Diagnostic { location, message: message.into(), remedy: remedy.map(str::to_string) });
+        self.errors.push(Diagnostic {
+            location,
+            message: message.into(),
+            remedy: remedy.map(str::to_string),
+        });
     }
 
     fn fail<T>(&mut self, at: Pos, message: impl Into<String>) -> Parse<T> {
@@ -261,7 +270,8 @@ impl Parser {
 
     fn recover_unit(&mut self, start: usize) {
         self.reset();
-        let words = ["proctype", "active", "init", "typedef", "never", "ltl", "inline", "mtype", "chan", "trace"];
+        let words =
+            ["proctype", "active", "init", "typedef", "never", "ltl", "inline", "mtype", "chan", "trace"];
         while self.peek().tok != Tok::Eof {
             let begins = self.peek().line_start && words.iter().any(|word| self.peek().is_word(word));
             if begins && self.frames[0].1 > start {

@@ -20,7 +20,12 @@ impl Parser {
         loop {
             while self.accept(";") || self.accept("->") {}
             let token = self.peek();
-            if token.tok == Tok::Eof || token.is("}") || token.is("::") || token.is_word("od") || token.is_word("fi") {
+            if token.tok == Tok::Eof
+                || token.is("}")
+                || token.is("::")
+                || token.is_word("od")
+                || token.is_word("fi")
+            {
                 break;
             }
             let (start, frames) = (self.frames.last().expect("a frame").1, self.frames.len());
@@ -28,7 +33,8 @@ impl Parser {
                 Ok(()) => {
                     let token = self.peek();
                     let separated = token.is(";") || token.is("->") || token.line_start;
-                    let closed = token.is("}") || token.is("::") || token.is_word("od") || token.is_word("fi");
+                    let closed =
+                        token.is("}") || token.is("::") || token.is_word("od") || token.is_word("fi");
                     let after_block = list.last().is_some_and(|s: &Stmt| ends_in_brace(&s.kind));
                     if !separated && !closed && !after_block && token.tok != Tok::Eof {
                         let found = token.text();
@@ -191,7 +197,11 @@ impl Parser {
                 Ok(StmtKind::Printm(value))
             }
             "c_code" | "c_expr" | "c_decl" => self.refuse_c(&word, token.at),
-            "return" => self.fail_with(token.at, "inlines that return a value are not supported", "pass a variable to set"),
+            "return" => self.fail_with(
+                token.at,
+                "inlines that return a value are not supported",
+                "pass a variable to set",
+            ),
             _ if self.inlines.contains_key(&word) && self.peek_at(1).is("(") => {
                 self.next();
                 self.inline_call(&word, token.at)
@@ -224,7 +234,9 @@ impl Parser {
         self.expect("(")?;
         let text = match self.next() {
             Token { tok: Tok::Str(text), .. } => text.to_string(),
-            token => return self.fail(token.at, format!("expected a text in quotes, found '{}'", token.text())),
+            token => {
+                return self.fail(token.at, format!("expected a text in quotes, found '{}'", token.text()));
+            }
         };
         let mut args = Vec::new();
         while self.accept(",") {
@@ -427,7 +439,8 @@ impl Parser {
         self.expect("(")?;
         let place = self.place()?;
         let variable = Expr { kind: ExprKind::Place(place.clone()), at };
-        let binary = |op, a: &Expr, b: Expr| Expr { kind: ExprKind::Binary(op, Box::new(a.clone()), Box::new(b)), at };
+        let binary =
+            |op, a: &Expr, b: Expr| Expr { kind: ExprKind::Binary(op, Box::new(a.clone()), Box::new(b)), at };
         let (first, guard, mut body, last);
         if self.accept(":") {
             let low = self.expression()?;
@@ -544,7 +557,9 @@ fn collect<'a>(
             StmtKind::Break if !in_loop => error(statement.at, "'break' outside a loop".to_string()),
             StmtKind::If(options) => options.iter().for_each(|o| collect(o, in_loop, labels, uses, error)),
             StmtKind::Do(options) => options.iter().for_each(|o| collect(o, true, labels, uses, error)),
-            StmtKind::Atomic(s) | StmtKind::DStep(s) | StmtKind::Block(s) => collect(s, in_loop, labels, uses, error),
+            StmtKind::Atomic(s) | StmtKind::DStep(s) | StmtKind::Block(s) => {
+                collect(s, in_loop, labels, uses, error)
+            }
             StmtKind::Unless(a, b) => {
                 collect(a, in_loop, labels, uses, error);
                 collect(b, in_loop, labels, uses, error);
@@ -564,4 +579,3 @@ fn ends_in_brace(kind: &StmtKind) -> bool {
     use StmtKind::{Atomic, Block, DStep, Do, If, Unless};
     matches!(kind, If(_) | Do(_) | Atomic(_) | DStep(_) | Block(_) | Unless(..))
 }
-

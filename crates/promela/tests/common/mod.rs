@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The models of the corpus.
-pub fn models() -> Vec<PathBuf> {
+pub(crate) fn models() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/promela");
     let mut list: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("the corpus is there")
@@ -19,38 +19,42 @@ pub fn models() -> Vec<PathBuf> {
 
 /// The first lines of a model.
 #[derive(Debug, Default)]
-pub struct Directives {
+pub(crate) struct Directives {
     /// `holds`, or the kind of the violation.
-    pub expect: String,
+    pub(crate) expect: String,
     /// The fewest preemptions of a violation.
-    pub preemptions: Option<u32>,
+    pub(crate) preemptions: Option<u32>,
     /// States at each bound.
-    pub rows: Vec<u64>,
+    pub(crate) rows: Vec<u64>,
     /// How far Spin is asked: `counts` (the default), `verdict`, or `none`.
-    pub oracle: String,
+    pub(crate) oracle: String,
 }
 
 impl Directives {
     /// Reads them.
-    pub fn of(path: &Path) -> Self {
+    pub(crate) fn of(path: &Path) -> Self {
         let text = std::fs::read_to_string(path).expect("the model can be read");
         let head = text.split("*/").next().unwrap_or_default();
         let value = |name: &str| {
             head.lines().find_map(|line| {
-                line.trim_start_matches(['/', '*', ' ']).strip_prefix(name)?.strip_prefix(':').map(|v| v.trim().to_string())
+                line.trim_start_matches(['/', '*', ' '])
+                    .strip_prefix(name)?
+                    .strip_prefix(':')
+                    .map(|v| v.trim().to_string())
             })
         };
         Directives {
             expect: value("expect").unwrap_or_else(|| panic!("{} has no 'expect:'", path.display())),
             preemptions: value("preemptions").map(|v| v.parse().expect("a number of preemptions")),
-            rows: value("rows").map_or(Vec::new(), |v| v.split_whitespace().map(|n| n.parse().expect("a number")).collect()),
+            rows: value("rows")
+                .map_or(Vec::new(), |v| v.split_whitespace().map(|n| n.parse().expect("a number")).collect()),
             oracle: value("oracle").unwrap_or_else(|| "counts".to_string()),
         }
     }
 }
 
 /// Whether Spin and a C compiler are here. Says so loudly if not, and fails where they are required.
-pub fn oracles(test: &str) -> bool {
+pub(crate) fn oracles(test: &str) -> bool {
     let missing = ["spin", "gcc"].into_iter().find(|tool| {
         let flag = if *tool == "spin" { "-V" } else { "--version" };
         Command::new(tool).arg(flag).output().is_err()
@@ -65,23 +69,24 @@ pub fn oracles(test: &str) -> bool {
 
 /// What Spin says about a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spin {
+pub(crate) struct Spin {
     /// States stored.
-    pub states: u64,
+    pub(crate) states: u64,
     /// States stored and matched.
-    pub transitions: u64,
+    pub(crate) transitions: u64,
     /// Errors.
-    pub errors: u64,
+    pub(crate) errors: u64,
 }
 
 /// Asks Spin for its raw semantics: no reduction, no optimisation of the model, on after an error.
-pub fn ask_spin(path: &Path, flags: &[&str]) -> Option<Spin> {
+pub(crate) fn ask_spin(path: &Path, flags: &[&str]) -> Option<Spin> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let name = path.file_name().expect("a file");
     for entry in std::fs::read_dir(path.parent().expect("a folder")).expect("it can be read") {
         let entry = entry.expect("it can be read").path();
         if entry.is_file() {
-            std::fs::copy(&entry, folder.path().join(entry.file_name().expect("a file"))).expect("it can be copied");
+            std::fs::copy(&entry, folder.path().join(entry.file_name().expect("a file")))
+                .expect("it can be copied");
         }
     }
     let run = |program: &str, args: &[&str]| {
