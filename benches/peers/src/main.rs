@@ -34,7 +34,8 @@ const EXPLORED: &str = "## Executions explored
 
 Executions within a bound on preemptions, and without one. selvedge's bound is on preemptions alone: every \
 switch that is free is explored at every bound. loom's bound cuts free switches too, so its lower counts \
-leave executions out that need no preemption. shuttle has no bound; its search is depth first. Partial orders \
+leave executions out that need no preemption. shuttle has no bound; its search is depth first, and \
+gives up an execution that spins for 2,000 steps. Partial orders \
 are those that selvedge saw: how many executions a perfect reduction would need.";
 const MEMORY: &str = "## Peak memory
 
@@ -85,13 +86,13 @@ fn measure(options: &Options) -> String {
         machine()
     ));
     if wanted("executions") {
-        say(&format!("{EXECUTIONS}\n\n{}", random::run(if quick { 3 } else { 15 })));
+        say(&format!("{EXECUTIONS}\n\n{}", random::run(if quick { 3 } else { 9 })));
     }
     if wanted("steps") {
-        say(&format!("{STEPS}\n\n{}", steps::run(if quick { 3 } else { 15 })));
+        say(&format!("{STEPS}\n\n{}", steps::run(if quick { 3 } else { 9 })));
     }
     if wanted("explored") {
-        say(&format!("{EXPLORED}\n\n{}", explore::run(if quick { 2_000 } else { 20_000 })));
+        say(&format!("{EXPLORED}\n\n{}", explore::run(if quick { 500 } else { 3_000 })));
     }
     if wanted("memory") {
         say(&format!("{MEMORY}\n\n{}", memory::run(if quick { 10_000 } else { 1_000_000 })));

@@ -292,9 +292,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         self.reached.clear();
         self.context = ContextBound::default();
         self.happens_before.clear();
-        if self.has_cells {
-            self.races.clear();
-        }
+        self.races.clear();
         self.fair.clear();
         self.execution.restart()?;
         let end = self.steps::<RECORDS, _>(prefix, choose, trace);
@@ -461,9 +459,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     LocalEvent::Read(..) | LocalEvent::Write(..) => self.has_cells = true,
                     _ => {}
                 }
-                if self.has_cells {
-                    race = race.or(self.races.local(thread, event));
-                }
+                race = race.or(self.races.local(thread, event));
             }
         }
         race.map(|race| Box::new(counterexample::data_race(self, &race)))

@@ -48,7 +48,10 @@ impl Contender for Shuttle {
     fn explore<F: Fn() + Send + Sync + 'static>(program: F, bound: Option<u32>, most: u64) -> Explored {
         assert_eq!(bound, None, "shuttle has no bound on preemptions");
         let scheduler = DfsScheduler::new(Some(most as usize + 1), false);
-        let executions = Runner::new(scheduler, config()).run(program) as u64;
+        let mut config = config();
+        // Depth first, a spin loop never ends: such an execution is given up and counted.
+        config.max_steps = MaxSteps::ContinueAfter(2_000);
+        let executions = Runner::new(scheduler, config).run(program) as u64;
         Explored { executions: executions.min(most), orders: None, finished: executions <= most }
     }
 }

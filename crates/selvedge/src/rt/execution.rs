@@ -158,6 +158,9 @@ impl Execution for ClosureExecution<'_> {
         let runtime = self.runtime.get();
         let thread = match decision {
             Decision::Thread(thread) => {
+                let next = &runtime.threads[thread.index()];
+                runtime.performed = next.pending;
+                runtime.site = next.site;
                 runtime.value = Value::None;
                 runtime.spawned = 0;
                 runtime.panics = None;
@@ -226,7 +229,7 @@ impl Execution for ClosureExecution<'_> {
     fn finish(&mut self) -> Option<Stop> {
         let handle = self.runtime;
         let complete = handle.get().alive == 0;
-        if handle.get().slots.iter().take(handle.get().threads.len()).any(|slot| slot.is_busy()) {
+        if !complete {
             handle.get().phase = Phase::Unwinding;
             // Children before those who created them, from whose stacks they may borrow.
             for index in (0..handle.get().threads.len()).rev() {

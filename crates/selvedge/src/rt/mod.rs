@@ -79,7 +79,8 @@ pub(crate) struct Runtime {
     pub(crate) alive: usize,
     objects: Vec<Object>,
     object_count: usize,
-    /// What the running step has performed, where, and with what values.
+    /// What the running step has performed, where, and with what values. What the thread was about to do, until
+    /// it says otherwise.
     pub(crate) performed: Op,
     pub(crate) site: Option<&'static Location<'static>>,
     pub(crate) value: Value,
@@ -155,8 +156,6 @@ impl Handle {
         let yielder = thread.yielder;
         self.suspend(yielder);
         let runtime = self.get();
-        runtime.performed = op;
-        runtime.site = Some(site);
         if runtime.time_passes {
             runtime.carry_time(&op);
         }
@@ -177,16 +176,20 @@ impl Handle {
         thread.site = Some(site);
         thread.gate = gate;
         let yielder = thread.yielder;
-        runtime.update(current);
+        // A thread that runs is enabled and does not wait; so it stays if its gate is open.
+        if !runtime.is_open(current) {
+            runtime.update(current);
+        }
         self.suspend(yielder);
         let runtime = self.get();
         let timed_out = runtime.waiting.contains(current);
         let thread = &mut runtime.threads[current.index()];
         thread.gate = Gate::OPEN;
         thread.signalled = false;
-        runtime.waiting.remove(current);
-        runtime.performed = Op { timed_out, ..op };
-        runtime.site = Some(site);
+        if timed_out {
+            runtime.waiting.remove(current);
+            runtime.performed.timed_out = true;
+        }
         if runtime.time_passes {
             runtime.carry_time(&op);
         }
@@ -361,6 +364,7 @@ impl Runtime {
     }
 
     /// Whether the thread's gate is open, without regard to its time limit.
+    #[inline]
     fn is_open(&self, thread: ThreadId) -> bool {
         let thread = &self.threads[thread.index()];
         let gate = &thread.gate;
@@ -374,6 +378,7 @@ impl Runtime {
         gate.timed && (!gate.needs_signal || self.condition(gate))
     }
 
+    #[inline]
     fn condition(&self, gate: &Gate) -> bool {
         match gate.object {
             Some(object) => gate.allows(self.objects[object.index()].word),
