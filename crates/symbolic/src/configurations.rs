@@ -144,6 +144,10 @@ impl Writer<'_> {
         stack: &mut Vec<Frame>,
         stacks: &mut Vec<Vec<Frame>>,
     ) -> Fallible<()> {
+        if self.too_many || stacks.len() > self.limit {
+            self.too_many = true;
+            return Ok(());
+        }
         let State::Middle(from) = state else {
             stacks.push(stack.clone());
             return Ok(());
@@ -218,13 +222,15 @@ pub(crate) fn write(
                 resting(&mut writer, view, &start)?
             });
         }
+        let count = threads.iter().fold(1_usize, |all, own| all.saturating_mul(own.len()));
+        if writer.too_many || count > limit {
+            return Ok(Written::TooMany);
+        }
         let mut chosen = Vec::new();
         combine(&threads, &mut chosen, &mut |threads| {
-            if into.len() <= limit {
-                into.extend(slots.original(encoding, &globals, threads));
-            }
+            into.extend(slots.original(encoding, &globals, threads));
         });
-        if writer.too_many || into.len() > limit {
+        if into.len() > limit {
             return Ok(Written::TooMany);
         }
     }

@@ -40,7 +40,7 @@ fn compare(seed: u64, shape: Shape, threads: u32) -> Option<bool> {
     let network = network(seed, shape);
     let interpreter = Interpreter::new(&network, threads).expect("generated networks are well formed");
     let (explicit, cut) = interpreter.reachable(CONTEXTS, EXPLICIT_DEPTH, 12_000)?;
-    let extent = |splitting| Extent { contexts: CONTEXTS, threads, splitting, depth: DEPTH, limit: 60_000 };
+    let extent = |splitting| Extent { contexts: CONTEXTS, threads, splitting, depth: DEPTH, limit: 15_000 };
     let lazy = reachable(&network, &extent(Splitting::Lazy)).unwrap().expect("it fits");
     let eager = reachable(&network, &extent(Splitting::Eager)).unwrap().expect("it fits");
     for (bound, explicit) in explicit.iter().enumerate() {
