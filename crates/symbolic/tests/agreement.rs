@@ -46,8 +46,9 @@ fn compare(seed: u64, shape: Shape, threads: u32) -> Option<bool> {
     for (bound, explicit) in explicit.iter().enumerate() {
         let (lazy, eager) = (&lazy[bound], &eager[bound]);
         assert_eq!(lazy.heads, eager.heads, "seed {seed} {shape:?}, {bound} contexts: lazy and eager heads");
-        assert_eq!(lazy.configurations, eager.configurations, "seed {seed} {shape:?}, {bound} contexts");
-        let configurations = lazy.configurations.as_ref()?;
+        // Each gives up writing them out by itself, where one context has too many.
+        let (configurations, others) = (lazy.configurations.as_ref()?, eager.configurations.as_ref()?);
+        assert_eq!(configurations, others, "seed {seed} {shape:?}, {bound} contexts: lazy and eager");
         let explicit_shallow = shallow(explicit);
         // With a cut, the explicit search may miss what is only reachable through deep stacks.
         if let Some(missing) = explicit_shallow.difference(configurations).next() {
