@@ -25,6 +25,7 @@ const STATUS: &str = "Exit status: 0 holds; 1 violated; 2 the input or the comma
                       3 inconclusive.";
 
 #[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant)] // There is one of it.
 pub(crate) enum Command {
     /// Check a program: find a bug, or say what has been ruled out
     #[command(after_help = STATUS)]
@@ -34,6 +35,9 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Print a result that `check --json FILE` wrote
     Report(Report),
+    /// Run a Promela model: at random, along a trail, or as you choose
+    #[command(after_help = STATUS)]
+    Simulate(Simulate),
 }
 
 #[derive(Debug, Args)]
@@ -98,6 +102,33 @@ pub(crate) struct Options {
     /// Use so many cores
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) jobs: Option<u32>,
+    /// The order of a search that stores states: layered (fewest preemptions first), dfs, bfs, bcs
+    #[arg(long, value_name = "NAME")]
+    pub(crate) search: Option<String>,
+    /// How states are remembered: exact, hashcompact, bitstate=SIZE or bitstate=SIZE,K for K bits a state
+    #[arg(long, value_name = "KIND")]
+    pub(crate) store: Option<String>,
+    /// Look at every interleaving, also of steps that commute
+    #[arg(long)]
+    pub(crate) no_por: bool,
+    /// The counterexample with the fewest steps (and, in the layered search, the fewest preemptions first)
+    #[arg(long)]
+    pub(crate) shortest: bool,
+    /// Go on after a violation and count the whole graph
+    #[arg(long)]
+    pub(crate) all_errors: bool,
+    /// Check without never claims, trace assertions and ltl blocks
+    #[arg(long)]
+    pub(crate) no_claim: bool,
+    /// Do not charge a switch out of a cycle (bcs)
+    #[arg(long)]
+    pub(crate) free_cycles: bool,
+    /// Define a macro of the model: NAME or NAME=VALUE
+    #[arg(short = 'D', value_name = "NAME=VALUE")]
+    pub(crate) define: Vec<String>,
+    /// Write the counterexample as a .trail file for spin -t
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trail: Option<String>,
     /// Begin random choices here, to get the same ones again
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -130,9 +161,18 @@ impl Options {
             value("--memory", &self.memory.map(|memory| memory.0)),
             value("--jobs", &self.jobs),
             value("--seed", &self.seed),
+            value("--search", &self.search),
+            value("--store", &self.store),
+            flag("--no-por", self.no_por),
+            flag("--shortest", self.shortest),
+            flag("--all-errors", self.all_errors),
+            flag("--no-claim", self.no_claim),
+            flag("--free-cycles", self.free_cycles),
+            value("--trail", &self.trail),
         ]
         .into_iter()
         .flatten()
+        .chain(self.define.iter().map(|define| ("-D", Some(define.clone()))))
         .collect()
     }
 }
@@ -164,6 +204,27 @@ pub(crate) struct Replay {
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Simulate {
+    /// The model
+    pub(crate) file: PathBuf,
+    /// Begin random choices here, to get the same ones again
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Stop after so many steps
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) steps: u64,
+    /// Follow a .trail file, Selvedge's or Spin's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trail: Option<PathBuf>,
+    /// Choose every step yourself
+    #[arg(long, short)]
+    pub(crate) interactive: bool,
+    /// Define a macro of the model: NAME or NAME=VALUE
+    #[arg(short = 'D', value_name = "NAME=VALUE")]
+    pub(crate) define: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! The front ends: each takes one kind of file to an engine. A new one is a file here and a line in
 //! [`FRONT_ENDS`].
 
+mod promela;
 mod rust;
 mod symbolic;
 
@@ -14,7 +15,7 @@ use crate::args::Options;
 use crate::output::Status;
 
 /// Every front end; the first that accepts a file gets it.
-const FRONT_ENDS: &[&FrontEnd] = &[&rust::FRONT_END, &symbolic::FRONT_END];
+const FRONT_ENDS: &[&FrontEnd] = &[&rust::FRONT_END, &promela::FRONT_END, &symbolic::FRONT_END];
 
 /// What takes one kind of file to an engine.
 pub(crate) struct FrontEnd {
@@ -65,6 +66,8 @@ pub(crate) struct Checked {
     /// More for the text, after the report.
     pub(crate) notes: Option<String>,
 }
+
+pub(crate) use promela::simulate;
 
 /// Checks a file with the front end that takes it.
 pub(crate) fn check(request: &Request<'_>) -> anyhow::Result<Answer> {

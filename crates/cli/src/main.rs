@@ -36,5 +36,6 @@ fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Check(check) => commands::check(&check),
         Command::Replay(replay) => commands::replay(&replay),
         Command::Report(report) => commands::report(&report),
+        Command::Simulate(simulate) => frontend::simulate(&simulate),
     }
 }

@@ -62,3 +62,26 @@ pub use selvedge_core::{
 pub use selvedge_macros::test;
 pub use selvedge_stateless::{Coverage, Error};
 pub use strategy::Strategy;
+
+/// The examples of the book and of the README, as tests.
+#[cfg(doctest)]
+mod book {
+    macro_rules! pages {
+        ($($name:ident: $path:literal;)*) => {
+            $(
+                #[doc = include_str!($path)]
+                mod $name {}
+            )*
+        };
+    }
+    pages! {
+        readme: "../../../README.md";
+        first_test: "../../../docs/src/first-test.md";
+        counterexample: "../../../docs/src/counterexample.md";
+        settings: "../../../docs/src/settings.md";
+        types: "../../../docs/src/types.md";
+        races: "../../../docs/src/races.md";
+        loops: "../../../docs/src/loops.md";
+        states: "../../../docs/src/states.md";
+    }
+}

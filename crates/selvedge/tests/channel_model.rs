@@ -104,8 +104,7 @@ fn explored(script: &Script) -> BTreeSet<Results> {
         }
     });
     assert!(outcome.holds(), "{script:?}: {:?}", outcome.verdict);
-    let found = std::mem::take(&mut *found.lock().unwrap());
-    found
+    std::mem::take(&mut found.lock().unwrap())
 }
 
 fn compare(script: &Script) {

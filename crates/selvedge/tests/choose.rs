@@ -178,7 +178,7 @@ fn random_values_are_in_the_counterexample() {
     });
     let steps = &outcome.violation().unwrap().trace.steps;
     let values: Vec<_> = steps.iter().filter_map(|step| step.value.as_deref()).collect();
-    assert_eq!(values, ["-2", "true"]);
+    assert_eq!(values, ["-2", "true, then panics"]);
 }
 
 #[test]

@@ -116,8 +116,8 @@ fn a_deadlock_names_who_holds_and_who_waits() {
     });
     let found = violation(&outcome);
     assert_eq!((found.kind, found.preemptions), (ViolationKind::Deadlock, 1));
-    assert!(found.message.contains("main waits to lock mutex #0, held by worker"), "{}", found.message);
-    assert!(found.message.contains("worker waits to lock mutex #1, held by main"), "{}", found.message);
+    assert!(found.message.contains("main waits to lock mutex other.0, held by worker"), "{}", found.message);
+    assert!(found.message.contains("worker waits to lock mutex locks.1, held by main"), "{}", found.message);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_lost_wakeup_is_a_deadlock_that_names_the_condvar() {
     });
     let found = violation(&outcome);
     assert_eq!(found.kind, ViolationKind::Deadlock);
-    assert!(found.message.contains("condvar #0") && found.message.contains("lost"), "{}", found.message);
+    assert!(found.message.contains("condvar other.1") && found.message.contains("lost"), "{}", found.message);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn a_program_that_is_not_deterministic_is_an_error_with_the_first_difference() {
             let x = Arc::new(AtomicUsize::new(0));
             let other = x.clone();
             let thread = thread::spawn(move || other.store(1, SeqCst));
-            if runs.fetch_add(1, SeqCst) % 2 == 0 {
+            if runs.fetch_add(1, SeqCst).is_multiple_of(2) {
                 x.load(SeqCst);
             } else {
                 x.store(7, SeqCst);
@@ -347,4 +347,40 @@ fn the_attribute_takes_settings() {
     let thread = thread::spawn(move || other.store(1, SeqCst));
     assert_eq!(x.load(SeqCst), 0);
     thread.join().unwrap();
+}
+
+#[test]
+fn a_panic_that_was_caught_is_not_what_a_later_failure_is_called() {
+    let caught = || {
+        let _ = std::panic::catch_unwind(|| panic!("caught"));
+    };
+    let outcome = Checker::new().explore(move || {
+        caught();
+        thread::park();
+    });
+    assert_eq!(violation(&outcome).kind, ViolationKind::Deadlock);
+    let outcome = Checker::new().explore(move || {
+        caught();
+        panic!("not caught");
+    });
+    assert_eq!(violation(&outcome).message, "main panicked: not caught");
+    // While another thread is in the middle of a panic, and waits there.
+    struct Yields;
+    impl Drop for Yields {
+        fn drop(&mut self) {
+            thread::yield_now();
+        }
+    }
+    let outcome = Checker::new().allow_thread_panics().explore(move || {
+        caught();
+        let thread = thread::spawn(|| {
+            let _yields = Yields;
+            panic!("another");
+        });
+        assert!(!thread::panicking());
+        thread::yield_now();
+        assert!(!thread::panicking());
+        assert!(thread.join().is_err());
+    });
+    assert!(outcome.holds(), "{:?}", outcome.verdict);
 }

@@ -211,3 +211,50 @@ impl Walk {
         done
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(program: &str, yields: Option<u32>) -> Enumeration {
+        let program = program.parse().expect("a program");
+        enumerate(&program, Limits { yields, max_steps: 12, ..Limits::default() }).expect("a small program")
+    }
+
+    fn by_preemptions(all: &Enumeration) -> Vec<usize> {
+        (0..=all.most_preemptions())
+            .map(|n| all.runs.iter().filter(|run| run.preemptions == n).count())
+            .collect()
+    }
+
+    /// After the start the first thread (M) and the second (C) have two steps each: M M C C without a
+    /// preemption; M C C M and C C M M with 1; M C M C and C M M C with 2; C M C M with 3.
+    #[test]
+    fn two_threads_counted_by_hand() {
+        let all = all("spawn 1; add 0 | add 0", None);
+        assert_eq!(by_preemptions(&all), [1, 2, 2, 1]);
+        assert_eq!((all.orders_within(0), all.orders_within(1), all.orders_within(3)), (1, 2, 2));
+        assert!(!all.cut && !all.fair_cut);
+    }
+
+    /// The switch after a yield costs nothing, the one after a thread ended neither.
+    #[test]
+    fn a_yield_makes_switches_free() {
+        let all = all("spawn 1; yield | ", None);
+        // C before the yield preempts M; after the yield, or after M's end, it preempts nobody.
+        assert_eq!(by_preemptions(&all), [2, 1]);
+    }
+
+    #[test]
+    fn a_spin_loop_is_unrolled_within_the_fair_bound() {
+        // With bound 0, a thread that has yielded once waits for the other to end.
+        let strict = all("spawn 1; spin-until 0 1 | store 0 1", Some(0));
+        let looser = all("spawn 1; spin-until 0 1 | store 0 1", Some(1));
+        assert!(strict.fair_cut && looser.fair_cut);
+        assert!(strict.runs.len() < looser.runs.len());
+        assert!(strict.runs.iter().all(|run| run.outcome.end == End::Complete));
+        let never = all("spin-until 0 1", Some(0));
+        assert_eq!(never.runs.len(), 1);
+        assert_eq!(never.runs[0].outcome.end, End::StepLimit);
+    }
+}

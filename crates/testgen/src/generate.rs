@@ -60,7 +60,8 @@ impl Numbers {
 pub fn generate(theme: Theme, seed: u64) -> Program {
     let mut numbers = Numbers(seed.wrapping_mul(8).wrapping_add(theme as u64));
     let count = [2, 2, 2, 3, 3, 4][numbers.below(6)];
-    let longest = [3, 4, 5, 6, 8][numbers.below(5)].min(14 / count);
+    let most = if numbers.one_in(8) { 8 } else { 14 / count };
+    let longest = [3, 4, 5, 6, 8][numbers.below(5)].min(most);
     let mut bodies: Vec<Vec<Statement>> = (0..count)
         .map(|body| {
             let fewest = usize::from(body > 0);
@@ -211,13 +212,19 @@ pub fn smaller(program: &Program) -> Vec<Program> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use selvedge_core::Decision;
+
     use super::*;
+    use crate::{End, Limits, Run, enumerate};
 
     #[test]
     fn every_program_is_what_it_says() {
         for theme in Theme::ALL {
             for seed in 0..300 {
                 let program = generate(theme, seed);
+                assert!(program.bodies.iter().all(|body| body.len() <= 8 + 2 * 3), "{program}");
                 assert_eq!(program, generate(theme, seed));
                 assert_eq!(program.to_string().parse(), Ok(program.clone()));
                 assert!((2..=4).contains(&program.bodies.len()));
@@ -227,6 +234,45 @@ mod tests {
                 }
                 assert!(smaller(&program).iter().all(|other| other != &program));
             }
+        }
+    }
+
+    /// What a theme is for does happen in its executions, often enough for a test that looks at some hundred
+    /// programs to mean something.
+    #[test]
+    fn executions_end_in_every_way_and_take_every_kind_of_step() {
+        let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
+        let (mut timed_out, mut preempted, mut chosen, mut enumerated) = (0, 0, 0, 0);
+        for theme in Theme::ALL {
+            for seed in 0..60 {
+                let program = generate(theme, seed);
+                let limits = Limits { yields: Some(1), max_steps: 24, executions: 200, ..Limits::default() };
+                let Some(all) = enumerate(&program, limits) else { continue };
+                enumerated += 1;
+                preempted += usize::from(all.most_preemptions() > 1);
+                for name in all.runs.iter().map(|run| name(run.outcome.end)).collect::<BTreeSet<_>>() {
+                    *ends.entry(name).or_default() += 1;
+                }
+                let values = |run: &Run| run.schedule.iter().any(|d| matches!(d, Decision::Value(_)));
+                chosen += usize::from(all.runs.iter().any(values));
+                let times = |s: &Statement| matches!(s, Statement::WaitTimeout(_) | Statement::ParkTimeout);
+                timed_out += usize::from(program.has(times));
+            }
+        }
+        assert!(enumerated > 250, "{enumerated}");
+        for name in ["complete", "deadlock", "assertion", "race", "step limit"] {
+            assert!(ends.get(name).is_some_and(|count| *count >= 12), "{name}: {ends:?}");
+        }
+        assert!(timed_out > 30 && preempted > 100 && chosen > 30, "{timed_out} {preempted} {chosen}");
+    }
+
+    fn name(end: End) -> &'static str {
+        match end {
+            End::Complete => "complete",
+            End::Deadlock => "deadlock",
+            End::Assertion(..) => "assertion",
+            End::Race => "race",
+            End::StepLimit => "step limit",
         }
     }
 }

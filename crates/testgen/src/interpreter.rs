@@ -7,7 +7,7 @@ use selvedge_stateless::{
     Description, Event, Execution, LaunchError, LocalEvent, Program as EngineProgram, Site, Stop, StopKind,
 };
 
-use crate::machine::{End, Local, Machine, Object, Performed};
+use crate::machine::{Local, Machine, Object, Performed};
 use crate::program::Program;
 
 /// A program for the engine.
@@ -225,16 +225,5 @@ impl Execution for Interpretation<'_> {
 
     fn finish(&mut self) -> Option<Stop> {
         None
-    }
-}
-
-/// The kind of violation that an end is; `None` if it is none.
-pub fn violation_kind(end: End) -> Option<ViolationKind> {
-    match end {
-        End::Complete => None,
-        End::Deadlock => Some(ViolationKind::Deadlock),
-        End::Assertion(..) => Some(ViolationKind::Assertion),
-        End::Race => Some(ViolationKind::DataRace),
-        End::StepLimit => Some(ViolationKind::Livelock),
     }
 }

@@ -27,7 +27,7 @@ mod race;
 
 pub use brute::{Enumeration, Limits, Run, enumerate};
 pub use generate::{Theme, generate, smaller};
-pub use interpreter::{Interpreter, violation_kind};
+pub use interpreter::Interpreter;
 pub use machine::{End, Machine, Object, Outcome, Performed};
 pub use order::{Graph, History};
 pub use program::{ParseError, Program, Statement};

@@ -4,7 +4,7 @@
 //! no step, and the new thread has run up to its first operation when its creator goes on; a thread's end is
 //! a step. What stands between two operations of a thread happens with the first of them.
 
-use selvedge_core::{Access, OpKind};
+use selvedge_core::{Access, OpKind, ViolationKind};
 
 use crate::program::{Program, Statement};
 use crate::race::Synchronisation;
@@ -60,6 +60,20 @@ pub enum End {
     Race,
     /// It had as many steps as it may have, and could go on.
     StepLimit,
+}
+
+impl End {
+    /// Whether this is what a verdict says: this kind of violation, or none. The engine tells a program that
+    /// yields and gets nowhere from one that is merely long.
+    pub fn is(self, violation: Option<ViolationKind>) -> bool {
+        match self {
+            End::Complete => violation.is_none(),
+            End::Deadlock => violation == Some(ViolationKind::Deadlock),
+            End::Assertion(..) => violation == Some(ViolationKind::Assertion),
+            End::Race => violation == Some(ViolationKind::DataRace),
+            End::StepLimit => matches!(violation, Some(ViolationKind::Livelock | ViolationKind::StepLimit)),
+        }
+    }
 }
 
 /// What an execution came to.

@@ -102,9 +102,7 @@ fn caught<T>(payload: Box<dyn Any + Send>) -> Result<T, JoinError> {
         if rt::is_teardown(payload.as_ref()) || !runtime.options.allow_thread_panics {
             resume_unwind(payload);
         }
-        let thread = &mut runtime.threads[runtime.current.index()];
-        thread.panicked = false;
-        thread.panic = None;
+        runtime.threads[runtime.current.index()].panicked = false;
     }
     Err(JoinError(Some(Mutex::new(payload))))
 }

@@ -3,7 +3,7 @@
 use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId};
 use selvedge_stateless::Description;
 
-use super::{ObjectKind, Runtime};
+use super::{ObjectKind, Runtime, source};
 
 /// The values that an operation was about.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,7 +54,7 @@ impl Value {
     fn words(self) -> Option<String> {
         match self {
             Value::None => None,
-            Value::Read(bits) => Some(format!("= {bits}")),
+            Value::Read(bits) => Some(bits.to_string()),
             Value::Wrote(bits) => Some(format!("{bits}")),
             Value::Changed(old, new) => Some(format!("{old} -> {new}")),
             Value::Note(note) => Some(note.to_string()),
@@ -71,8 +71,42 @@ pub(crate) fn location(place: &std::panic::Location<'_>) -> selvedge_core::Locat
     }
 }
 
-/// The name of an object: its kind, and how many of that kind were touched before it.
+/// Finds out what the source calls the object that the last step was on, when that is its first.
+pub(crate) fn learn_name(runtime: &mut Runtime) {
+    let (Some(id), Some(place)) = (runtime.performed.object, runtime.site) else { return };
+    let is_named = matches!(
+        runtime.objects[id.index()].kind,
+        ObjectKind::Atomic
+            | ObjectKind::Mutex
+            | ObjectKind::RwLock
+            | ObjectKind::Condvar
+            | ObjectKind::Barrier
+            | ObjectKind::Once
+    );
+    if !is_named || runtime.names.iter().any(|(named, _)| *named == id) {
+        return;
+    }
+    let Some(name) = source::receiver(place) else { return };
+    let is_taken = |name: &str| runtime.names.iter().any(|(_, other)| other == name);
+    let unique = match is_taken(&name) {
+        false => name,
+        true => (2..).map(|number| format!("{name} #{number}")).find(|name| !is_taken(name)).unwrap_or(name),
+    };
+    runtime.names.push((id, unique));
+}
+
+/// The name of an object in a step, which tells its kind: only what the source calls it, where that is known.
+fn short(runtime: &Runtime, id: ObjectId) -> String {
+    let name = runtime.names.iter().find(|(named, _)| *named == id);
+    name.map_or_else(|| object(runtime, id), |(_, name)| name.clone())
+}
+
+/// The name of an object: its kind, and what the source calls it or else how many of that kind were touched
+/// before it.
 pub(crate) fn object(runtime: &Runtime, object: ObjectId) -> String {
+    if let Some((_, name)) = runtime.names.iter().find(|(named, _)| *named == object) {
+        return format!("{} {name}", runtime.objects[object.index()].kind.name());
+    }
     let kind = runtime.objects[object.index()].kind;
     match kind {
         ObjectKind::Thread | ObjectKind::ParkToken => {
@@ -102,9 +136,9 @@ fn is_waker(runtime: &Runtime, op: &Op) -> bool {
 }
 
 /// An operation in words, as something that is done: `lock mutex #1`.
-fn action(runtime: &Runtime, op: &Op) -> String {
-    let name = op.object.map_or_else(String::new, |id| object(runtime, id));
-    let also = op.also.map_or_else(String::new, |id| object(runtime, id));
+fn action(runtime: &Runtime, op: &Op, called: fn(&Runtime, ObjectId) -> String) -> String {
+    let name = op.object.map_or_else(String::new, |id| called(runtime, id));
+    let also = op.also.map_or_else(String::new, |id| called(runtime, id));
     match op.kind {
         OpKind::Local => "start".into(),
         OpKind::End => "end".into(),
@@ -148,7 +182,7 @@ fn action(runtime: &Runtime, op: &Op) -> String {
 
 /// What the last step did.
 pub(crate) fn step(runtime: &Runtime) -> Description {
-    let mut text = action(runtime, &runtime.performed);
+    let mut text = action(runtime, &runtime.performed, short);
     if runtime.performed.timed_out {
         text.push_str(" (timed out)");
     }
@@ -213,7 +247,7 @@ pub(crate) fn why_blocked(runtime: &Runtime, thread: ThreadId) -> Description {
         }
         OpKind::Send => format!("waits for room in {name}"),
         OpKind::BarrierPass => format!("waits at {name} for the other threads"),
-        _ => format!("waits to {}{}", action(runtime, op), holder(op.object)),
+        _ => format!("waits to {}{}", action(runtime, op, object), holder(op.object)),
     };
     Description { text, value: None, location: state.site.map(location) }
 }

@@ -74,6 +74,7 @@ impl Runtime {
             site: None,
             value: Value::None,
             spawned: 0,
+            names: Vec::new(),
             panics: None,
             events: Vec::new(),
             arity: 0,
@@ -100,6 +101,7 @@ impl Runtime {
         self.waiting.clear();
         self.alive = 0;
         self.object_count = 0;
+        self.names.clear();
         self.events.clear();
         self.arity = 0;
         self.stop = None;
@@ -188,7 +190,9 @@ impl Execution for ClosureExecution<'_> {
     }
 
     fn describe(&self) -> Description {
-        describe::step(self.runtime.get())
+        let runtime = self.runtime.get();
+        describe::learn_name(runtime);
+        describe::step(runtime)
     }
 
     fn thread_name(&self, thread: ThreadId) -> String {
@@ -214,7 +218,7 @@ impl Execution for ClosureExecution<'_> {
 
     fn in_flight(&self) -> Option<Stop> {
         let threads = &self.runtime.get().threads;
-        threads.iter().enumerate().find(|(_, thread)| thread.panicked && !thread.ended).and_then(
+        threads.iter().enumerate().find(|(_, thread)| thread.unwinding && !thread.ended).and_then(
             |(index, thread)| thread.panic.clone().map(|note| panic::stop(&thread.label(index), note)),
         )
     }

@@ -18,6 +18,7 @@ mod execution;
 mod gate;
 mod object;
 mod panic;
+mod source;
 mod statics;
 mod thread;
 
@@ -84,6 +85,8 @@ pub(crate) struct Runtime {
     pub(crate) value: Value,
     /// How many threads the running step has created.
     pub(crate) spawned: u32,
+    /// What the source calls the objects that a described step has touched.
+    pub(crate) names: Vec<(ObjectId, String)>,
     /// Which thread began to panic in the running step.
     pub(crate) panics: Option<ThreadId>,
     pub(crate) events: Vec<LocalEvent>,
@@ -207,12 +210,15 @@ impl Handle {
     /// As `suspend`, when some coroutine on this OS thread is in the middle of a panic: perhaps this one.
     #[cold]
     fn suspend_while_panicking(self, yielder: *const Yielder<(), ()>) {
-        let unwinding = self.get().is_unwinding();
-        self.get().unwinding += u32::from(unwinding);
+        let runtime = self.get();
+        let unwinding = runtime.is_unwinding();
+        runtime.unwinding += u32::from(unwinding);
+        runtime.threads[runtime.current.index()].unwinding = unwinding;
         // SAFETY: as in `suspend`.
         unsafe { (*yielder).suspend(()) };
         let runtime = self.get();
         runtime.unwinding -= u32::from(unwinding);
+        runtime.threads[runtime.current.index()].unwinding = false;
         if runtime.phase != Phase::Running {
             self.resumed_in_teardown(unwinding);
         }
@@ -376,7 +382,8 @@ impl Runtime {
     }
 
     /// Whether the current thread is in the middle of a panic. `std::thread::panicking` speaks of the OS
-    /// thread, on which other coroutines may be suspended in the middle of panics of their own.
+    /// thread, on which other coroutines may be suspended in the middle of panics of their own. (A
+    /// thread that catches a panic while another is suspended in one is thought to panic until that is over.)
     #[inline]
     pub(crate) fn is_unwinding(&mut self) -> bool {
         if !std::thread::panicking() {

@@ -66,27 +66,35 @@ fn note(handle: Handle, info: &PanicHookInfo<'_>) {
     let text = message(info.payload());
     let runtime = handle.get();
     runtime.panics = Some(runtime.current);
-    let again = runtime.is_unwinding() && runtime.threads[runtime.current.index()].panic.is_some();
+    if runtime.unwinding == 0 {
+        // Nobody else is in the middle of a panic: those that began to have caught it.
+        runtime.threads.iter_mut().for_each(|thread| thread.panicked = false);
+    }
     let thread = &mut runtime.threads[runtime.current.index()];
     thread.panicked = true;
-    match (&mut thread.panic, again) {
-        (Some(note), true) => {
-            if !text.starts_with("panic in a destructor") {
-                note.message
-                    .push_str(&format!("; then, while unwinding from that, a destructor panicked: {text}"));
-            }
-            #[cfg(unix)]
-            abort::install_handler();
+    let from_destructor = text.starts_with("panic in a destructor");
+    if from_destructor || text.starts_with("panic in a function that cannot unwind") {
+        // What std says before it aborts. Only now is it certain that the last panic came while the one
+        // before it was unwinding; that may as well have been caught.
+        if let (Some(first), Some(second)) = (thread.earlier_panic.take(), &mut thread.panic)
+            && from_destructor
+        {
+            second.message = format!(
+                "{}; then, while unwinding from that, a destructor panicked: {}",
+                first.message, second.message
+            );
+            second.location = first.location;
         }
-        (slot, _) => {
-            let location = info.location().map(|place| Location {
-                file: place.file().to_string(),
-                line: place.line(),
-                column: Some(place.column()),
-            });
-            *slot = Some(PanicNote { message: text, location });
-        }
+        #[cfg(unix)]
+        abort::install_handler();
+        return;
     }
+    let location = info.location().map(|place| Location {
+        file: place.file().to_string(),
+        line: place.line(),
+        column: Some(place.column()),
+    });
+    thread.earlier_panic = thread.panic.replace(PanicNote { message: text, location });
 }
 
 /// The violation that a panic is.

@@ -30,7 +30,11 @@ pub(crate) struct Thread {
     pub(crate) ended: bool,
     /// It has begun to panic. It may have caught that since.
     pub(crate) panicked: bool,
+    /// It is suspended in the middle of a panic.
+    pub(crate) unwinding: bool,
     pub(crate) panic: Option<PanicNote>,
+    /// The panic before that one, which has been caught, or is unwinding still.
+    pub(crate) earlier_panic: Option<PanicNote>,
     /// Its virtual time, since the execution began.
     pub(crate) now: Duration,
     pub(crate) locals: Locals,
@@ -110,7 +114,9 @@ where
         signalled: false,
         ended: false,
         panicked: false,
+        unwinding: false,
         panic: None,
+        earlier_panic: None,
         now: creator_time,
         locals: Locals::default(),
     });

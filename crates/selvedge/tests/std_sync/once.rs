@@ -96,5 +96,5 @@ fn one_that_calls_itself_waits_for_itself() {
     });
     let violation = outcome.violation().expect("a deadlock");
     assert_eq!(violation.kind, ViolationKind::Deadlock);
-    assert!(violation.message.contains("once #0, which it holds itself"), "{}", violation.message);
+    assert!(violation.message.contains("once once, which it holds itself"), "{}", violation.message);
 }

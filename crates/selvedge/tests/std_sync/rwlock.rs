@@ -137,7 +137,7 @@ fn a_reader_that_wants_to_write_waits_for_itself() {
     });
     let violation = outcome.violation().expect("a deadlock");
     assert_eq!(violation.kind, ViolationKind::Deadlock);
-    assert!(violation.message.contains("rwlock #0, which it holds itself"), "{}", violation.message);
+    assert!(violation.message.contains("rwlock lock, which it holds itself"), "{}", violation.message);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use selvedge_core::{Bounds, Decision, Schedule, Verdict};
 use selvedge_stateless::strategy::{Cost, Depth, Dfs, Iterative, Pct, Random, Replay};
 use selvedge_stateless::{Settings, Strategy};
-use selvedge_testgen::{Enumeration, Interpreter, Limits, Program, Run, enumerate, violation_kind};
+use selvedge_testgen::{Enumeration, Interpreter, Limits, Program, Run, enumerate};
 
 use crate::spy::{Search, Seen, search};
 
@@ -342,8 +342,8 @@ impl Case {
             ensure!(!self.is_whole(), "the counterexample is no execution: {}", violation.schedule);
             return Ok(());
         };
-        let kind = violation_kind(run.outcome.end);
-        ensure!(kind == Some(violation.kind), "{} is {kind:?} by brute force", violation.kind);
+        let end = run.outcome.end;
+        ensure!(end.is(Some(violation.kind)), "{} is {end:?} by brute force", violation.kind);
         let counted = (violation.preemptions, violation.trace.preemptions(), violation.switches);
         let expected = (run.preemptions, run.preemptions, run.switches);
         ensure!(counted == expected, "preemptions, marked preemptions, switches: {counted:?}, {expected:?}");
@@ -369,8 +369,8 @@ impl Case {
         for run in &self.all.runs {
             let found = self.search(&mut Replay::new(Schedule(run.schedule.clone())))?;
             let kind = found.outcome.violation().map(|violation| violation.kind);
-            let expected = violation_kind(run.outcome.end);
-            ensure!(kind == expected, "{kind:?} instead of {expected:?}: {}", token(&run.schedule));
+            let end = run.outcome.end;
+            ensure!(end.is(kind), "{kind:?} instead of {end:?}: {}", token(&run.schedule));
             ensure!(found.seen[0].schedule == run.schedule, "another schedule: {}", token(&run.schedule));
             ensure!(found.seen[0].preemptions == run.preemptions, "preemptions: {}", token(&run.schedule));
             let hash = found.hashes[0];

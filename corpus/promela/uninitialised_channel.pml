@@ -1,0 +1,7 @@
+/* expect: crash
+ * oracle: none
+ */
+/* A message to a channel that was never made. */
+chan c;
+
+active proctype P() { c!1 }

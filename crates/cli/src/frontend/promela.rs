@@ -1,0 +1,212 @@
+//! Promela: models, checked by the explicit engine.
+
+use std::io::{BufRead as _, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use selvedge_promela::{Claims, Guide, Progress, Search, StoreKind};
+use selvedge_report::{Origin, Report};
+
+use super::{Answer, Checked, FrontEnd, Request};
+use crate::args::{Options, Simulate};
+use crate::output::{Status, emit, quote};
+use crate::value::Memory;
+
+pub(super) const FRONT_END: FrontEnd = FrontEnd {
+    name: "Promela",
+    files: "a .pml, .promela or .prom model",
+    accepts: |path| {
+        path.extension()
+            .is_some_and(|extension| ["pml", "promela", "prom"].iter().any(|known| extension == *known))
+    },
+    filters: false,
+    options: &[
+        "--preemptions",
+        "--depth",
+        "--at-bound",
+        "--time",
+        "--memory",
+        "--search",
+        "--store",
+        "--no-por",
+        "--shortest",
+        "--all-errors",
+        "--no-claim",
+        "--free-cycles",
+        "--trail",
+        "-D",
+    ],
+    check,
+};
+
+fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
+    let given = request.options;
+    let options = options(given)?;
+    let model = selvedge_promela::load(request.file, &given.define).map_err(|error| anyhow!("{error}"))?;
+    let checked = match request.replay {
+        Some((schedule, _)) => selvedge_promela::replay(&model, options.claims, schedule),
+        None => {
+            let mut line = Line::start();
+            selvedge_promela::check(&model, &options, &mut |progress| line.show(&progress))
+        }
+    };
+    let checked = checked.map_err(|error| anyhow!("{error}"))?;
+    if let (Some(path), Some(trail)) = (&given.trail, &checked.trail) {
+        std::fs::write(path, trail).with_context(|| format!("cannot write {path}; choose another file"))?;
+    }
+    if !checked.unreached.is_empty() && request.replay.is_none() {
+        let mut text = String::from("unreached:\n");
+        for (process, location, statement) in checked.unreached.iter().take(20) {
+            text += &format!("  {location}: {process}: {statement}\n");
+        }
+        let more = checked.unreached.len().saturating_sub(20);
+        if more > 0 {
+            text += &format!("  and {more} more\n");
+        }
+        emit(&mut std::io::stderr(), &text)?;
+    }
+    let subject =
+        request.file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let arguments = given.given().into_iter();
+    let origin = Origin {
+        file: request.file.display().to_string(),
+        filter: None,
+        arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
+    };
+    let replay = checked.outcome.violation().map(|_| {
+        format!("selvedge check {} --trace trace.json; selvedge replay trace.json", quote(&origin.file))
+    });
+    let report = Report { subject, engine: "explicit".to_string(), outcome: checked.outcome };
+    Ok(Answer { checked: vec![Checked { report, origin, replay, notes: None }], reservation: None })
+}
+
+fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
+    let search = match given.search.as_deref() {
+        None | Some("layered") => Search::Layered,
+        Some("dfs") => Search::Dfs,
+        Some("bfs") => Search::Bfs,
+        Some("bcs") => Search::Bcs,
+        Some(other) => bail!("there is no search '{other}'; give layered, dfs, bfs or bcs"),
+    };
+    let store = match given.store.as_deref() {
+        None | Some("exact") => StoreKind::Exact,
+        Some("hashcompact") => StoreKind::HashCompact,
+        Some(text) => match text.strip_prefix("bitstate=") {
+            Some(size) => {
+                let (size, functions) = size.split_once(',').unwrap_or((size, "3"));
+                let bytes: Memory = size.parse().map_err(|error| anyhow!("--store {text}: {error}"))?;
+                let functions =
+                    functions.parse().map_err(|_| anyhow!("--store {text}: expected bitstate=SIZE,K"))?;
+                StoreKind::Bitstate { bytes: bytes.0, functions }
+            }
+            None => bail!("there is no store '{text}'; give exact, hashcompact or bitstate=SIZE"),
+        },
+    };
+    if given.preemptions.is_some() && matches!(search, Search::Dfs | Search::Bfs) {
+        bail!("--preemptions goes with --search layered or bcs; leave one of the two out");
+    }
+    Ok(selvedge_promela::Options {
+        search,
+        store,
+        preemptions: given.preemptions,
+        at_bound: given.at_bound,
+        reduce: !given.no_por && !matches!(search, Search::Layered),
+        free_cycles: given.free_cycles,
+        all_errors: given.all_errors,
+        shortest: given.shortest,
+        claims: if given.no_claim { Claims::Ignore } else { Claims::Check },
+        memory: given.memory.map(|memory| memory.0),
+        time: given.time.map(|time| time.0),
+        depth: given.depth.map(u64::from),
+    })
+}
+
+/// The progress line: bound, states, rate.
+struct Line {
+    bar: ProgressBar,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Line {
+    fn start() -> Self {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = interrupted.clone();
+        // A second front end cannot have set a handler; if one has, the search simply cannot be interrupted.
+        let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+        let bar = if crate::progress::wanted() {
+            let style =
+                ProgressStyle::with_template("{spinner} {msg} ({elapsed})").expect("a constant template");
+            let bar = ProgressBar::new_spinner().with_style(style);
+            bar.enable_steady_tick(Duration::from_millis(100));
+            bar
+        } else {
+            ProgressBar::hidden()
+        };
+        Line { bar, interrupted }
+    }
+
+    fn show(&mut self, progress: &Progress) -> bool {
+        let bound = progress.bound.map_or(String::new(), |bound| format!("preemptions {bound}: "));
+        let rate = progress.states as f64 / progress.elapsed.as_secs_f64().max(0.001);
+        self.bar.set_message(format!("{bound}{} states, {rate:.0} a second", progress.states));
+        !self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// `selvedge simulate FILE`.
+pub(crate) fn simulate(given: &Simulate) -> anyhow::Result<Status> {
+    let model = selvedge_promela::load(&given.file, &given.define).map_err(|error| anyhow!("{error}"))?;
+    let trail;
+    let mut ask;
+    let guide = if let Some(path) = &given.trail {
+        trail = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {}; give a .trail file", path.display()))?;
+        Guide::Trail(&trail)
+    } else if given.interactive {
+        ask = choose;
+        Guide::Ask(&mut ask)
+    } else {
+        Guide::Random(given.seed)
+    };
+    let mut print = |line: &str| {
+        // A reader that has gone ends the listing, not the run.
+        let _ = writeln!(std::io::stdout(), "{line}");
+    };
+    let ended = selvedge_promela::simulate(&model, guide, given.steps, &mut print)
+        .map_err(|error| anyhow!("{error}"))?;
+    Ok(if ended.violated { Status::Violated } else { Status::Holds })
+}
+
+/// Asks which step to take; `None` ends the simulation.
+fn choose(options: &[String]) -> Option<usize> {
+    for (number, text) in options.iter().enumerate() {
+        let _ = writeln!(std::io::stdout(), "  {number}: {text}");
+    }
+    let _ = write!(std::io::stdout(), "step (0-{}, q to stop)? ", options.len() - 1);
+    let _ = std::io::stdout().flush();
+    loop {
+        let mut line = String::new();
+        if std::io::stdin().lock().read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        match line.trim() {
+            "q" => return None,
+            text => match text.parse::<usize>() {
+                Ok(number) if number < options.len() => return Some(number),
+                _ => {
+                    let _ =
+                        writeln!(std::io::stdout(), "give a number from 0 to {}, or q", options.len() - 1);
+                }
+            },
+        }
+    }
+}

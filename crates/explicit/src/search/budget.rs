@@ -1,0 +1,45 @@
+//! Time, memory and the progress line.
+
+use std::time::{Duration, Instant};
+
+use super::{Limits, Progress, Stop};
+
+/// Looks at the clock once in so many calls.
+const EVERY: u32 = 4096;
+
+pub(super) struct Budget<'a> {
+    start: Instant,
+    limits: Limits,
+    progress: &'a mut dyn FnMut(Progress) -> bool,
+    calls: u32,
+}
+
+impl<'a> Budget<'a> {
+    pub(super) fn new(limits: Limits, progress: &'a mut dyn FnMut(Progress) -> bool) -> Self {
+        Budget { start: Instant::now(), limits, progress, calls: 0 }
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    pub(super) fn depth(&self) -> u64 {
+        self.limits.depth.unwrap_or(u64::MAX)
+    }
+
+    /// Whether to stop, and why. `memory` is asked for only when it is looked at.
+    #[inline]
+    pub(super) fn check(&mut self, progress: impl FnOnce() -> (Progress, u64)) -> Option<Stop> {
+        self.calls += 1;
+        if self.calls < EVERY {
+            return None;
+        }
+        self.calls = 0;
+        let (mut now, memory) = progress();
+        now.elapsed = self.start.elapsed();
+        if !(self.progress)(now) || self.limits.time.is_some_and(|limit| now.elapsed > limit) {
+            return Some(Stop::Time);
+        }
+        self.limits.memory.is_some_and(|limit| memory > limit).then_some(Stop::Memory)
+    }
+}

@@ -1,0 +1,7 @@
+//! The visited states: exactly, or as hashes.
+
+mod exact;
+mod lossy;
+
+pub(crate) use exact::{Exact, Handle};
+pub(crate) use lossy::Lossy;

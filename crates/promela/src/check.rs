@@ -1,0 +1,336 @@
+//! Checking a model: search, counterexample, replay, verdict.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use selvedge_core::{
+    Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Schedule, Statistics, Verdict,
+    Violation, ViolationKind,
+};
+use selvedge_explicit::{Problem, Progress, Report, Search, Stop, StoreKind, search};
+
+use crate::ast::{Model, Seq, StmtKind};
+use crate::error::{Diagnostic, Error};
+use crate::lower::lower;
+use crate::options::{Claims, Options};
+use crate::parser::parse;
+use crate::print::Printer;
+use crate::program::Program;
+use crate::system::{System, Wrong};
+use crate::trace::{Witness, witness};
+use crate::vm::Fault;
+
+/// The result of checking a model.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The verdict, the coverage and the statistics.
+    pub outcome: Outcome,
+    /// Statements that no execution reached, as `process: place: statement`; of a finished search only.
+    pub unreached: Vec<(String, Location, String)>,
+    /// Violations met; more than one only with [`Options::all_errors`].
+    pub errors: u64,
+    /// For a store of hashes: the share of the states that were expected to be told apart.
+    pub coverage: Option<f64>,
+    /// The counterexample as Spin writes it, one statement a line.
+    pub trail: Option<String>,
+}
+
+/// Reads the model in a file.
+///
+/// # Errors
+/// When the file cannot be read or is not a model.
+pub fn load(path: &Path, definitions: &[String]) -> Result<Model, Error> {
+    let bytes = std::fs::read(path)
+        .map_err(|error| Error::Read { file: path.display().to_string(), reason: error.to_string() })?;
+    let text = String::from_utf8_lossy(&bytes);
+    let name =
+        path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+    parse(&text, &name, Some(path.parent().unwrap_or(Path::new("."))), definitions)
+}
+
+/// Checks a model. `progress` is called now and then; the search ends when it returns `false`.
+///
+/// # Errors
+/// When the model asks for what is not supported, or a counterexample does not replay.
+///
+/// ```
+/// use selvedge_promela::{Options, check, parse};
+///
+/// let text = "byte x; active [2] proctype P() { byte t; t = x; x = t + 1; (x == 2) }";
+/// let model = parse(text, "lost.pml", None, &[]).unwrap();
+/// let checked = check(&model, &Options::default(), &mut |_| true).unwrap();
+/// let violation = checked.outcome.violation().unwrap();
+/// assert_eq!(violation.kind.name(), "invalid-end-state");
+/// assert_eq!(violation.preemptions, 1);
+/// ```
+pub fn check(
+    model: &Model,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Checked, Error> {
+    let claim = claim_to_check(model, options.claims)?;
+    let program = lower(Rc::new(model.clone()), claim)?;
+    let mut system = System::new(&program);
+    let report = search(&mut system, &options.explicit(), progress);
+    let unreached = if report.complete { unreached(&program, &system) } else { Vec::new() };
+    let (errors, coverage) = (report.errors, report.coverage);
+    let (verdict, trail) = verdict(&program, &mut system, &report, options)?;
+    let outcome = Outcome { verdict, rows: rows(&report), statistics: statistics(&report) };
+    Ok(Checked { outcome, unreached, errors, coverage, trail })
+}
+
+/// Runs one execution again: the one that a schedule describes.
+///
+/// # Errors
+/// When the schedule does not fit the model, or shows no violation.
+pub fn replay(model: &Model, claims: Claims, schedule: &Schedule) -> Result<Checked, Error> {
+    let claim = claim_to_check(model, claims)?;
+    let program = lower(Rc::new(model.clone()), claim)?;
+    let mut system = System::new(&program);
+    let (problem, states) = crate::trace::run(&mut system, schedule)?;
+    let found = selvedge_explicit::Found { problem, states, bound: None };
+    let report = Report { found: Some(found), ..Report::default() };
+    let (verdict, trail) = verdict(&program, &mut system, &report, &Options::default())?;
+    let outcome = Outcome { verdict, rows: Vec::new(), statistics: Statistics::default() };
+    Ok(Checked { outcome, unreached: Vec::new(), errors: 1, coverage: None, trail })
+}
+
+/// Which claim moves along. Liveness questions are refused.
+pub(crate) fn claim_to_check(model: &Model, claims: Claims) -> Result<Option<usize>, Error> {
+    if claims == Claims::Ignore {
+        return Ok(None);
+    }
+    let refuse = |at, what: String| {
+        Err(Error::Unsupported(Diagnostic {
+            location: model.files.location(at),
+            message: format!(
+                "{what} is a question about infinite executions, which Selvedge does not answer yet"
+            ),
+            remedy: Some("check assertions and deadlocks alone with --no-claim".to_string()),
+        }))
+    };
+    if claims == Claims::Check {
+        if let Some(ltl) = model.ltl.first() {
+            return refuse(ltl.at, format!("the property '{}'", ltl.name));
+        }
+        if let Some(claim) = model.claims.first()
+            && accepts(&claim.body)
+        {
+            return refuse(claim.at, "a never claim with accept labels".to_string());
+        }
+        if let Some((trace, _)) = model.traces.first() {
+            return Err(Error::Unsupported(Diagnostic {
+                location: model.files.location(trace.at),
+                message: "trace assertions are read but not checked yet".to_string(),
+                remedy: Some("check the rest of the model with --no-claim".to_string()),
+            }));
+        }
+    }
+    Ok((!model.claims.is_empty()).then_some(0))
+}
+
+fn accepts(seq: &Seq) -> bool {
+    seq.iter().any(|stmt| {
+        stmt.labels.iter().any(|label| label.starts_with("accept"))
+            || match &stmt.kind {
+                StmtKind::If(options) | StmtKind::Do(options) => options.iter().any(accepts),
+                StmtKind::Atomic(s) | StmtKind::DStep(s) | StmtKind::Block(s) => accepts(s),
+                StmtKind::Unless(a, b) => accepts(a) || accepts(b),
+                _ => false,
+            }
+    })
+}
+
+fn rows(report: &Report) -> Vec<CoverageRow> {
+    let row = |row: &selvedge_explicit::Row| CoverageRow {
+        bound: row.bound,
+        measure: Measure::Preemptions,
+        states: Some(row.states),
+        transitions: Some(row.transitions),
+        elapsed: row.elapsed,
+        ..CoverageRow::default()
+    };
+    report.rows.iter().map(row).collect()
+}
+
+fn statistics(report: &Report) -> Statistics {
+    Statistics {
+        elapsed: report.elapsed,
+        peak_memory_bytes: Some(report.memory),
+        states: Some(report.states),
+        transitions: Some(report.transitions),
+        matched: Some(report.matched),
+        depth: Some(report.depth),
+        state_bytes: Some(report.state_bytes),
+        ..Statistics::default()
+    }
+}
+
+/// What was exhausted.
+fn guarantee(report: &Report, options: &Options) -> Option<Guarantee> {
+    let bounded = matches!(options.search, Search::Layered | Search::Bcs);
+    let bounds = Bounds { preemptions: if bounded { report.finished } else { None }, ..Bounds::default() };
+    if options.store != StoreKind::Exact {
+        return None;
+    }
+    if report.complete {
+        return Some(Guarantee { bounds, complete: true });
+    }
+    report.finished.map(|_| Guarantee { bounds, complete: false })
+}
+
+fn verdict(
+    program: &Program,
+    system: &mut System<'_>,
+    report: &Report,
+    options: &Options,
+) -> Result<(Verdict, Option<String>), Error> {
+    if let Some(found) = &report.found {
+        let wrong = match found.problem {
+            Problem::Initial(fault) | Problem::Stuck(fault) | Problem::Step { fault, .. } => {
+                system.wrongs[fault.0 as usize]
+            }
+        };
+        if let Wrong::Fault(Fault::Limit, _) = wrong {
+            let reason = "a state has too many processes or channels, or is too large".to_string();
+            return Ok((Verdict::Inconclusive(Gap { reason, covered: guarantee(report, options) }), None));
+        }
+        let witness = witness(program, system, found)?;
+        let trail = crate::trail::write(program, &witness);
+        return Ok((
+            Verdict::Violated(Box::new(violation(program, wrong, witness, report, options))),
+            Some(trail),
+        ));
+    }
+    let covered = guarantee(report, options);
+    let gap = |reason: String| Ok((Verdict::Inconclusive(Gap { reason, covered }), None));
+    if let Some(stop) = report.stopped {
+        return gap(match (stop, options.time, options.memory, options.depth) {
+            (Stop::Time, Some(limit), ..) => {
+                format!("the time limit of {} s was reached", limit.as_secs_f64())
+            }
+            (Stop::Time, ..) => "the search was interrupted".to_string(),
+            (Stop::Memory, _, Some(limit), _) => format!("the memory limit of {limit} bytes was reached"),
+            (Stop::Memory, ..) => "there are more states than can be numbered".to_string(),
+            (Stop::Depth, _, _, limit) => format!("paths longer than {} steps were cut", limit.unwrap_or(0)),
+        });
+    }
+    if let Some(coverage) = report.coverage {
+        return gap(format!(
+            "the states were remembered as hashes, and one may have been taken for another: expected coverage {:.4} %",
+            coverage * 100.0
+        ));
+    }
+    match covered {
+        Some(guarantee) => Ok((Verdict::Holds(guarantee), None)),
+        None => gap("the search did not finish".to_string()),
+    }
+}
+
+fn violation(
+    program: &Program,
+    wrong: Wrong,
+    witness: Witness,
+    report: &Report,
+    options: &Options,
+) -> Violation {
+    let (kind, message, location) = describe(program, wrong);
+    let location = location.or_else(|| witness.trace.steps.last().and_then(|step| step.location.clone()));
+    let below = match (report.finished, options.search) {
+        (Some(finished), Search::Layered | Search::Bcs) => Some(Guarantee {
+            bounds: Bounds { preemptions: Some(finished), ..Bounds::default() },
+            complete: false,
+        }),
+        _ => None,
+    };
+    let message = if message.is_empty() { witness.explanation.clone() } else { message };
+    Violation {
+        kind,
+        message,
+        location,
+        preemptions: witness.preemptions,
+        switches: witness.trace.switches(),
+        contexts: None,
+        schedule: witness.schedule,
+        trace: witness.trace,
+        below: if options.all_errors { None } else { below },
+    }
+}
+
+/// The kind of a violation, in words and with its place.
+fn describe(program: &Program, wrong: Wrong) -> (ViolationKind, String, Option<Location>) {
+    let files = &program.model.files;
+    let place = |at: crate::error::Pos| (at.line > 0).then(|| files.location(at));
+    match wrong {
+        Wrong::EndState => (ViolationKind::InvalidEndState, String::new(), None),
+        Wrong::Claim => (ViolationKind::Ltl, "the never claim came to its end".to_string(), None),
+        Wrong::Fault(fault, at) => {
+            let (kind, message) = match fault {
+                Fault::Assert(number) => {
+                    let (text, at) = &program.asserts[number as usize];
+                    return (ViolationKind::Assertion, format!("assertion violated: {text}"), place(*at));
+                }
+                Fault::Index(index, length) => (
+                    ViolationKind::Assertion,
+                    format!("array index {index} is out of range, the length is {length}"),
+                ),
+                Fault::DivisionByZero => (ViolationKind::Crash, "division by zero".to_string()),
+                Fault::BadChannel => {
+                    (ViolationKind::Crash, "a channel that was never initialised is used".to_string())
+                }
+                Fault::TooManyProcesses => (ViolationKind::Crash, "more than 255 processes".to_string()),
+                Fault::BlockedStep => {
+                    (ViolationKind::Crash, "a statement within a d_step blocks".to_string())
+                }
+                Fault::Endless => {
+                    (ViolationKind::StepLimit, "an atomic sequence or d_step does not end".to_string())
+                }
+                Fault::Limit => (ViolationKind::StepLimit, "the state is too large".to_string()),
+            };
+            (kind, message, place(at))
+        }
+    }
+}
+
+/// Statements that were never executed.
+fn unreached(program: &Program, system: &System<'_>) -> Vec<(String, Location, String)> {
+    let mut seen: std::collections::HashMap<u32, bool> = std::collections::HashMap::new();
+    for (number, trans) in program.trans.iter().enumerate() {
+        *seen.entry(trans.stmt.0).or_insert(false) |= system.reached[number];
+    }
+    let mut list = Vec::new();
+    for (number, process) in program.model.procs.iter().enumerate() {
+        let printer = Printer { model: &program.model, process };
+        let mut missing = Vec::new();
+        collect(&process.body, &mut |stmt| {
+            if seen.get(&stmt.id.0) == Some(&false) {
+                missing.push((stmt.at, printer.statement(&stmt.kind)));
+            }
+        });
+        let end = program.procs[number].places.iter().find(|place| place.is_end);
+        let ends = end.map(|place| (place.first..place.last).any(|t| system.reached[t as usize]));
+        if ends == Some(false) || ends.is_none() {
+            missing.push((process.at, "-end-".to_string()));
+        }
+        let name = process.name.clone();
+        list.extend(
+            missing.into_iter().map(|(at, text)| (name.clone(), program.model.files.location(at), text)),
+        );
+    }
+    list
+}
+
+fn collect(seq: &Seq, visit: &mut impl FnMut(&crate::ast::Stmt)) {
+    for stmt in seq {
+        visit(stmt);
+        match &stmt.kind {
+            StmtKind::If(options) | StmtKind::Do(options) => options.iter().for_each(|o| collect(o, visit)),
+            StmtKind::Atomic(s) | StmtKind::Block(s) => collect(s, visit),
+            StmtKind::Unless(a, b) => {
+                collect(a, visit);
+                collect(b, visit);
+            }
+            _ => {}
+        }
+    }
+}

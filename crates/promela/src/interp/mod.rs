@@ -1,0 +1,199 @@
+//! A second, simple semantics: an interpreter of the syntax tree, independent of the compiler.
+//!
+//! It shares with the compiled semantics only the parser. A process is where it stands in the tree and the
+//! values of its variables; a step is a statement executed by walking the tree. Every counterexample is run
+//! through it before it is reported, and the tests compare its reachable states with the search's. It is
+//! slow, and meant to be read.
+
+mod control;
+mod eval;
+mod step;
+
+use crate::ast::{Basic, Model, StmtId, Type, Var};
+
+pub(crate) use control::Point;
+
+/// A channel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Chan {
+    pub(crate) capacity: usize,
+    pub(crate) fields: Vec<Basic>,
+    pub(crate) messages: Vec<Vec<i32>>,
+}
+
+/// A process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Process {
+    /// Its type; for a claim, meaningless.
+    pub(crate) ty: usize,
+    /// Where it stands; `None` is the end of its body.
+    pub(crate) point: Option<Point>,
+    /// The values of its variables, each flattened.
+    pub(crate) locals: Vec<Vec<i32>>,
+    pub(crate) priority: i32,
+    /// How many channels there were when it started: the later ones end with it.
+    chans: usize,
+}
+
+/// A state, written for clarity.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct State {
+    pub(crate) globals: Vec<Vec<i32>>,
+    pub(crate) procs: Vec<Process>,
+    pub(crate) chans: Vec<Chan>,
+    pub(crate) claim: Option<Process>,
+    last: i32,
+}
+
+/// Why a step went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// An assertion does not hold: the step is taken all the same.
+    Assertion,
+    /// Anything else: there is no next state.
+    Error(&'static str),
+}
+
+/// The interpreter of one model.
+pub(crate) struct Interpreter<'m> {
+    pub(crate) model: &'m Model,
+    pub(crate) claim: Option<usize>,
+}
+
+/// One statement that a process can execute, by name, with the partner's for a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Choice {
+    pub(crate) stmt: StmtId,
+    pub(crate) partner: Option<(usize, StmtId)>,
+}
+
+/// The name of the last step of a process.
+pub(crate) const END: StmtId = StmtId(u32::MAX);
+
+impl<'m> Interpreter<'m> {
+    pub(crate) fn new(model: &'m Model, claim: Option<usize>) -> Self {
+        Interpreter { model, claim }
+    }
+
+    /// The first state.
+    pub(crate) fn initial(&self) -> Result<State, Trouble> {
+        let mut state =
+            State { globals: Vec::new(), procs: Vec::new(), chans: Vec::new(), claim: None, last: 0 };
+        for var in &self.model.globals {
+            let values = self.zeros(var);
+            state.globals.push(values);
+        }
+        for (index, var) in self.model.globals.iter().enumerate() {
+            self.create(&mut state, None, index, var)?;
+        }
+        for (ty, process) in self.model.procs.iter().enumerate() {
+            for _ in 0..process.active {
+                let args = vec![0; process.params];
+                self.start(&mut state, ty, &args)?;
+            }
+        }
+        if let Some(claim) = self.claim {
+            let body = &self.model.claims[claim];
+            let locals = body.locals.iter().map(|var| self.zeros(var)).collect();
+            let point = self.rest(body, Point::start());
+            state.claim = Some(Process { ty: usize::MAX, point, locals, priority: 1, chans: 0 });
+        }
+        Ok(state)
+    }
+
+    fn zeros(&self, var: &Var) -> Vec<i32> {
+        vec![0; self.leaves(var.ty) * var.array.unwrap_or(1) as usize]
+    }
+
+    /// How many numbers a value of this type is.
+    fn leaves(&self, ty: Type) -> usize {
+        match ty {
+            Type::Basic(_) => 1,
+            Type::Struct(index) => self.model.typedefs[index]
+                .fields
+                .iter()
+                .map(|field| self.leaves(field.ty) * field.array.unwrap_or(1) as usize)
+                .sum(),
+        }
+    }
+
+    /// Gives a variable its initial value: constants, and new channels.
+    fn create(&self, state: &mut State, pid: Option<usize>, index: usize, var: &Var) -> Result<(), Trouble> {
+        let count = self.leaves(var.ty) * var.array.unwrap_or(1) as usize;
+        let mut values = vec![0; count];
+        self.fill(state, pid, var, &mut values, 0)?;
+        match pid {
+            None => state.globals[index] = values,
+            Some(pid) => state.procs[pid].locals[index] = values,
+        }
+        Ok(())
+    }
+
+    fn fill(
+        &self,
+        state: &mut State,
+        pid: Option<usize>,
+        var: &Var,
+        values: &mut [i32],
+        at: usize,
+    ) -> Result<(), Trouble> {
+        let size = self.leaves(var.ty);
+        for element in 0..var.array.unwrap_or(1) as usize {
+            let at = at + element * size;
+            match var.ty {
+                Type::Basic(basic) => {
+                    if let Some(init) = &var.chan {
+                        state.chans.push(Chan {
+                            capacity: init.capacity as usize,
+                            fields: init.fields.clone(),
+                            messages: Vec::new(),
+                        });
+                        values[at] = state.chans.len() as i32;
+                    } else if let Some(init) = &var.init {
+                        values[at] = basic.truncate(self.eval(state, pid, init)?);
+                    }
+                }
+                Type::Struct(number) => {
+                    let mut inner = at;
+                    for field in &self.model.typedefs[number].fields {
+                        self.fill(state, pid, field, values, inner)?;
+                        inner += self.leaves(field.ty) * field.array.unwrap_or(1) as usize;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a process; its number.
+    fn start(&self, state: &mut State, ty: usize, args: &[i32]) -> Result<i32, Trouble> {
+        if state.procs.len() >= 255 {
+            return Err(Trouble::Error("too many processes"));
+        }
+        let process = &self.model.procs[ty];
+        let mut locals: Vec<Vec<i32>> = process.locals.iter().map(|var| self.zeros(var)).collect();
+        for (index, &value) in args.iter().enumerate() {
+            if let Type::Basic(basic) = process.locals[index].ty {
+                locals[index][0] = basic.truncate(value);
+            }
+        }
+        let pid = state.procs.len();
+        let (point, chans) = (self.rest(process, Point::start()), state.chans.len());
+        state.procs.push(Process { ty, point, locals, priority: process.priority as i32, chans });
+        for (index, var) in process.locals.iter().enumerate().skip(process.params) {
+            self.create(state, Some(pid), index, var)?;
+        }
+        Ok(pid as i32)
+    }
+
+    /// Whether every process may stay where it is for ever.
+    pub(crate) fn valid_end(&self, state: &State) -> bool {
+        state.procs.iter().all(|process| match &process.point {
+            None => true,
+            Some(point) => {
+                let stmt = self.statement(&self.model.procs[process.ty], point);
+                stmt.labels.iter().any(|label| label.starts_with("end"))
+            }
+        })
+    }
+}

@@ -1,0 +1,52 @@
+//! Promela models for Selvedge: reader, compiler, semantics, simulation and replay.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | `preprocess`, `lexer`, `parser` | text to syntax tree, on our own: no compiler is needed |
+//! | `ast` | the tree, with names resolved |
+//! | `lower` | the tree to control graphs and register code |
+//! | `program`, `shape`, `vm`, `system` | the compiled semantics: states as bytes, steps as Spin stores them |
+//! | `por` | which steps commute |
+//! | `interp` | a second, simple semantics, for replay and for the tests |
+//! | `check`, `trace`, `trail`, `simulate` | verdicts, counterexamples, Spin's trails, running a model |
+//!
+//! ```
+//! use selvedge_promela::{Options, check, parse};
+//!
+//! let text = "bool a, b;
+//!     active proctype P() { atomic { !a -> a = 1 }; atomic { !b -> b = 1 }; b = 0; a = 0 }
+//!     active proctype Q() { atomic { !b -> b = 1 }; atomic { !a -> a = 1 }; a = 0; b = 0 }";
+//! let model = parse(text, "locks.pml", None, &[]).unwrap();
+//! let outcome = check(&model, &Options::default(), &mut |_| true).unwrap().outcome;
+//! assert_eq!(outcome.violation().unwrap().preemptions, 1);
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod ast;
+mod check;
+mod error;
+mod interp;
+mod lexer;
+mod lower;
+mod options;
+mod parser;
+mod por;
+mod preprocess;
+mod print;
+mod program;
+mod shape;
+mod simulate;
+mod system;
+mod trace;
+mod trail;
+#[cfg(test)]
+mod twin;
+mod vm;
+
+pub use ast::*;
+pub use check::{Checked, check, load, replay};
+pub use error::{Diagnostic, Error, Files, Pos};
+pub use options::{Claims, Options, Progress, Search, StoreKind};
+pub use parser::parse;
+pub use simulate::{Ask, Ended, Guide, simulate};

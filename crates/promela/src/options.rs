@@ -1,0 +1,65 @@
+//! What to check, and how.
+
+use std::time::Duration;
+
+pub use selvedge_explicit::{Progress, Search, StoreKind};
+
+/// What to do with never claims and `ltl` blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Claims {
+    /// Let the first never claim move along; refuse liveness questions.
+    #[default]
+    Check,
+    /// Let it move along, and look only at its end and its assertions.
+    Safety,
+    /// Check the model without them.
+    Ignore,
+}
+
+/// What to check, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The order in which states are visited.
+    pub search: Search,
+    /// How they are remembered.
+    pub store: StoreKind,
+    /// The largest number of preemptions; none is no bound.
+    pub preemptions: Option<u32>,
+    /// Examine only that bound, not those below ([`Search::Bcs`]; the layered search does all at once).
+    pub at_bound: bool,
+    /// Use partial-order reduction. The layered search never does: it counts preemptions exactly.
+    pub reduce: bool,
+    /// Section 3.1 of the paper ([`Search::Bcs`]).
+    pub free_cycles: bool,
+    /// Go on after a violation and visit everything.
+    pub all_errors: bool,
+    /// The counterexample with the fewest steps.
+    pub shortest: bool,
+    /// Never claims and `ltl` blocks.
+    pub claims: Claims,
+    /// Bytes that the search may use.
+    pub memory: Option<u64>,
+    /// Time that it may take.
+    pub time: Option<Duration>,
+    /// The longest path that a depth-first search may follow.
+    pub depth: Option<u64>,
+}
+
+impl Options {
+    /// The options of the search itself.
+    pub(crate) fn explicit(&self) -> selvedge_explicit::Options {
+        let plain = self.shortest && self.search == Search::Dfs && self.preemptions.is_none();
+        let search = if plain { Search::Bfs } else { self.search };
+        let exact_layers = search == Search::Layered && self.store == StoreKind::Exact;
+        selvedge_explicit::Options {
+            search,
+            store: self.store,
+            bound: self.preemptions,
+            at_bound: self.at_bound,
+            reduce: self.reduce && !exact_layers && !self.shortest,
+            free_cycles: self.free_cycles,
+            all_errors: self.all_errors,
+            limits: selvedge_explicit::Limits { memory: self.memory, time: self.time, depth: self.depth },
+        }
+    }
+}

@@ -1,0 +1,581 @@
+//! Statements and sequences.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Parse, Parser};
+use crate::ast::{
+    Access, Basic, Binary, Exclusive, Expr, ExprKind, Place, Proctype, RecvArg, Seq, Stmt, StmtKind, Type,
+};
+use crate::error::Pos;
+use crate::lexer::{Tok, Token};
+
+/// `select` over at most this many literal values is one choice, as in Spin.
+const WIDEST_SELECT: i32 = 32;
+
+impl Parser {
+    /// Statements up to something that closes a sequence.
+    pub(super) fn sequence(&mut self) -> Parse<Seq> {
+        let mut list = Vec::new();
+        let mut failed = false;
+        loop {
+            while self.accept(";") || self.accept("->") {}
+            let token = self.peek();
+            if token.tok == Tok::Eof
+                || token.is("}")
+                || token.is("::")
+                || token.is_word("od")
+                || token.is_word("fi")
+            {
+                break;
+            }
+            let (start, frames) = (self.frames.last().expect("a frame").1, self.frames.len());
+            match self.step(&mut list) {
+                Ok(()) => {
+                    let token = self.peek();
+                    let separated = token.is(";") || token.is("->") || token.line_start;
+                    let closed =
+                        token.is("}") || token.is("::") || token.is_word("od") || token.is_word("fi");
+                    let after_block = list.last().is_some_and(|s: &Stmt| ends_in_brace(&s.kind));
+                    if !separated && !closed && !after_block && token.tok != Tok::Eof {
+                        let found = token.text();
+                        self.note(self.at(), format!("expected ';' or '->', found '{found}'"), None);
+                        failed = true;
+                        self.recover(start, frames);
+                    }
+                }
+                Err(super::Failed) => {
+                    failed = true;
+                    self.recover(start, frames);
+                }
+            }
+            if self.errors.len() > super::MOST_ERRORS {
+                return Err(super::Failed);
+            }
+        }
+        if failed { Err(super::Failed) } else { Ok(list) }
+    }
+
+    /// Goes on after an error, at the next separator.
+    fn recover(&mut self, start: usize, frames: usize) {
+        self.frames.truncate(frames);
+        if self.frames.last().expect("a frame").1 == start {
+            self.next();
+        }
+        loop {
+            let token = self.peek();
+            let stop = token.is(";") || token.is("->") || token.is("::") || token.is("}");
+            if stop || token.tok == Tok::Eof || token.is_word("od") || token.is_word("fi") {
+                return;
+            }
+            self.next();
+        }
+    }
+
+    pub(super) fn block(&mut self) -> Parse<Seq> {
+        self.expect("{")?;
+        let seq = self.scoped()?;
+        self.expect("}")?;
+        if seq.is_empty() { self.fail(self.at(), "a block needs at least one statement") } else { Ok(seq) }
+    }
+
+    fn scoped(&mut self) -> Parse<Seq> {
+        self.scopes.push(HashMap::new());
+        let seq = self.nested(Self::sequence);
+        self.scopes.pop();
+        seq
+    }
+
+    /// One statement or declaration, with its labels and a following `unless`.
+    fn step(&mut self, list: &mut Seq) -> Parse<()> {
+        let at = self.at();
+        if self.begins_declaration() {
+            list.extend(self.declaration(Some(()))?);
+            return Ok(());
+        }
+        if self.peek().is_word("xr") || self.peek().is_word("xs") {
+            let receive = self.next().is_word("xr");
+            loop {
+                let chan = self.place()?;
+                let process = self.current.as_mut().expect("a process is being read");
+                process.exclusive.push(Exclusive { receive, chan });
+                if !self.accept(",") {
+                    return Ok(());
+                }
+            }
+        }
+        let mut labels = Vec::new();
+        while self.peek().word().is_some() && self.peek_at(1).is(":") && !self.peek().is_word("else") {
+            labels.push(self.next().word().expect("looked").to_string());
+            self.next();
+            let token = self.peek();
+            if token.is("}") || token.is("::") || token.is_word("od") || token.is_word("fi") {
+                // A label at the end of a sequence, as Spin tolerates it.
+                let kind = StmtKind::Expr(Expr { kind: ExprKind::Const(1), at });
+                list.push(Stmt { id: self.fresh(), labels, kind, at });
+                self.started = true;
+                return Ok(());
+            }
+        }
+        if self.peek().is_word("for") || self.peek().is_word("select") {
+            let mut steps = if self.peek().is_word("for") { self.for_loop()? } else { self.select()? };
+            steps[0].labels = labels;
+            self.started = true;
+            list.append(&mut steps);
+            return Ok(());
+        }
+        let kind = self.nested(Self::statement)?;
+        self.started = true;
+        let mut statement = Stmt { id: self.fresh(), labels, kind, at };
+        while self.peek().is_word("unless") {
+            self.next();
+            let escape_at = self.at();
+            let kind = self.nested(Self::statement)?;
+            let escape = Stmt { id: self.fresh(), labels: Vec::new(), kind, at: escape_at };
+            let labels = std::mem::take(&mut statement.labels);
+            let unwrap = |s: Stmt| match s.kind {
+                StmtKind::Block(seq) if s.labels.is_empty() => seq,
+                _ => vec![s],
+            };
+            let kind = StmtKind::Unless(unwrap(statement), unwrap(escape));
+            statement = Stmt { id: self.fresh(), labels, kind, at };
+        }
+        list.push(statement);
+        Ok(())
+    }
+
+    fn statement(&mut self) -> Parse<StmtKind> {
+        let token = self.peek().clone();
+        if token.is("{") {
+            return Ok(StmtKind::Block(self.block()?));
+        }
+        let Some(word) = token.word().cloned() else { return self.other_statement() };
+        match &*word {
+            "if" => {
+                self.next();
+                Ok(StmtKind::If(self.options("fi")?))
+            }
+            "do" => {
+                self.next();
+                Ok(StmtKind::Do(self.options("od")?))
+            }
+            "atomic" => {
+                self.next();
+                Ok(StmtKind::Atomic(self.block()?))
+            }
+            "d_step" => {
+                self.next();
+                Ok(StmtKind::DStep(self.block()?))
+            }
+            "for" => Ok(StmtKind::Block(self.for_loop()?)),
+            "select" => Ok(StmtKind::Block(self.select()?)),
+            "goto" => {
+                self.next();
+                Ok(StmtKind::Goto(self.name("a label")?.to_string()))
+            }
+            "break" => {
+                self.next();
+                Ok(StmtKind::Break)
+            }
+            "else" => {
+                self.next();
+                Ok(StmtKind::Else)
+            }
+            "skip" => {
+                self.next();
+                Ok(StmtKind::Expr(Expr { kind: ExprKind::Const(1), at: token.at }))
+            }
+            "assert" => {
+                self.next();
+                Ok(StmtKind::Assert(self.expression()?))
+            }
+            "printf" => self.printf(),
+            "printm" => {
+                self.next();
+                self.expect("(")?;
+                let value = self.expression()?;
+                self.expect(")")?;
+                Ok(StmtKind::Printm(value))
+            }
+            "c_code" | "c_expr" | "c_decl" => self.refuse_c(&word, token.at),
+            "return" => self.fail_with(
+                token.at,
+                "inlines that return a value are not supported",
+                "pass a variable to set",
+            ),
+            _ if self.inlines.contains_key(&word) && self.peek_at(1).is("(") => {
+                self.next();
+                self.inline_call(&word, token.at)
+            }
+            _ => self.other_statement(),
+        }
+    }
+
+    fn options(&mut self, end: &str) -> Parse<Vec<Seq>> {
+        let mut list = Vec::new();
+        while self.accept("::") {
+            let at = self.at();
+            let seq = self.scoped()?;
+            if seq.is_empty() {
+                return self.fail(at, "an option needs at least one statement");
+            }
+            list.push(seq);
+        }
+        if list.is_empty() {
+            return self.fail(self.at(), format!("expected '::', found '{}'", self.peek().text()));
+        }
+        if !self.accept_word(end) {
+            return self.fail(self.at(), format!("expected '::' or '{end}', found '{}'", self.peek().text()));
+        }
+        Ok(list)
+    }
+
+    fn printf(&mut self) -> Parse<StmtKind> {
+        self.next();
+        self.expect("(")?;
+        let text = match self.next() {
+            Token { tok: Tok::Str(text), .. } => text.to_string(),
+            token => {
+                return self.fail(token.at, format!("expected a text in quotes, found '{}'", token.text()));
+            }
+        };
+        let mut args = Vec::new();
+        while self.accept(",") {
+            args.push(self.expression()?);
+        }
+        self.expect(")")?;
+        Ok(StmtKind::Printf(text, args))
+    }
+
+    /// An assignment, a send, a receive, or an expression used as a statement.
+    fn other_statement(&mut self) -> Parse<StmtKind> {
+        let at = self.at();
+        if self.peek().is_word("_priority") && self.peek_at(1).is("=") {
+            self.next();
+            self.next();
+            self.model.uses_priority = true;
+            let me = Box::new(Expr { kind: ExprKind::Pid, at });
+            let value = Box::new(self.expression()?);
+            return Ok(StmtKind::Expr(Expr { kind: ExprKind::SetPriority(me, value), at }));
+        }
+        if self.peek().word().is_some_and(|w| self.lookup(w).is_some()) && !self.is_remote() {
+            let (frame, index) = (self.frames.len(), self.frames.last().expect("a frame").1);
+            let place = self.place()?;
+            let op = self.peek().clone();
+            match &op.tok {
+                Tok::Op("=") => {
+                    self.next();
+                    let value = self.expression()?;
+                    return Ok(StmtKind::Assign(place, value));
+                }
+                Tok::Op(op @ ("++" | "--")) => {
+                    let op = if *op == "++" { Binary::Add } else { Binary::Sub };
+                    self.next();
+                    return Ok(StmtKind::Assign(place.clone(), step_by_one(place, op, at)));
+                }
+                Tok::Op("!" | "!!") if self.is_chan(&place) => {
+                    self.next();
+                    let sorted = op.is("!!");
+                    let args = self.send_args()?;
+                    self.check_arity(&place, args.len(), at);
+                    return Ok(StmtKind::Send { chan: place, sorted, args });
+                }
+                Tok::Op("?" | "??") if self.is_chan(&place) && !self.peek_at(1).is("[") => {
+                    self.next();
+                    let keep = self.accept("<");
+                    let args = self.recv_args(if keep { Some(">") } else { None })?;
+                    if keep {
+                        self.expect(">")?;
+                    }
+                    self.check_arity(&place, args.len(), at);
+                    return Ok(StmtKind::Recv { chan: place, anywhere: op.is("??"), keep, args });
+                }
+                _ => {}
+            }
+            debug_assert_eq!(self.frames.len(), frame);
+            self.frames.last_mut().expect("a frame").1 = index;
+        }
+        Ok(StmtKind::Expr(self.expression()?))
+    }
+
+    fn send_args(&mut self) -> Parse<Vec<Expr>> {
+        let mut args = Vec::new();
+        self.send_arg(&mut args)?;
+        if self.peek().is("(") {
+            self.next();
+            loop {
+                self.send_arg(&mut args)?;
+                if !self.accept(",") {
+                    break;
+                }
+            }
+            self.expect(")")?;
+        } else {
+            while self.accept(",") {
+                self.send_arg(&mut args)?;
+            }
+        }
+        Ok(args)
+    }
+
+    /// One argument; a structure stands for its fields.
+    fn send_arg(&mut self, out: &mut Vec<Expr>) -> Parse<()> {
+        let value = self.expression()?;
+        match &value.kind {
+            ExprKind::Place(place) if matches!(self.type_of(place), Some((Type::Struct(_), _))) => {
+                for part in self.parts(place.clone()) {
+                    out.push(Expr { at: part.at, kind: ExprKind::Place(part) });
+                }
+            }
+            _ => out.push(value),
+        }
+        Ok(())
+    }
+
+    pub(super) fn recv_args(&mut self, close: Option<&str>) -> Parse<Vec<RecvArg>> {
+        let mut args = Vec::new();
+        self.recv_arg(&mut args, close)?;
+        if self.accept("(") {
+            loop {
+                self.recv_arg(&mut args, close)?;
+                if !self.accept(",") {
+                    break;
+                }
+            }
+            self.expect(")")?;
+        } else {
+            while self.accept(",") {
+                self.recv_arg(&mut args, close)?;
+            }
+        }
+        Ok(args)
+    }
+
+    fn recv_arg(&mut self, out: &mut Vec<RecvArg>, _close: Option<&str>) -> Parse<()> {
+        let token = self.peek().clone();
+        if token.is_word("_") {
+            self.next();
+            out.push(RecvArg::Any);
+        } else if token.is_word("eval") {
+            self.next();
+            self.expect("(")?;
+            let value = self.expression()?;
+            self.expect(")")?;
+            match &value.kind {
+                ExprKind::Place(place) if matches!(self.type_of(place), Some((Type::Struct(_), _))) => {
+                    for part in self.parts(place.clone()) {
+                        out.push(RecvArg::Match(Expr { at: part.at, kind: ExprKind::Place(part) }));
+                    }
+                }
+                _ => out.push(RecvArg::Match(value)),
+            }
+        } else if token.word().is_some_and(|w| self.lookup(w).is_some()) {
+            let place = self.place()?;
+            if matches!(self.type_of(&place), Some((Type::Struct(_), _))) {
+                out.extend(self.parts(place).into_iter().map(RecvArg::Bind));
+            } else {
+                out.push(RecvArg::Bind(place));
+            }
+        } else {
+            // A constant: a number, a negative number, or a symbolic name.
+            out.push(RecvArg::Match(self.unary()?));
+        }
+        Ok(())
+    }
+
+    /// The basic parts of a place, in order.
+    fn parts(&self, place: Place) -> Vec<Place> {
+        let mut out = Vec::new();
+        if let Some((ty, array)) = self.type_of(&place) {
+            self.parts_of(place, ty, array, &mut out);
+        }
+        out
+    }
+
+    fn parts_of(&self, place: Place, ty: Type, array: Option<u32>, out: &mut Vec<Place>) {
+        if let Some(length) = array {
+            for index in 0..length.min(4096) {
+                let mut part = place.clone();
+                let value = Expr { kind: ExprKind::Const(index as i32), at: place.at };
+                part.path.push(Access::Index(Box::new(value)));
+                self.parts_of(part, ty, None, out);
+            }
+            return;
+        }
+        match ty {
+            Type::Basic(_) => out.push(place),
+            Type::Struct(index) => {
+                for (number, field) in self.model.typedefs[index].fields.iter().enumerate() {
+                    let mut part = place.clone();
+                    part.path.push(Access::Field(number));
+                    self.parts_of(part, field.ty, field.array, out);
+                }
+            }
+        }
+    }
+
+    /// Notes a message of the wrong length, where the channel is known from its declaration.
+    pub(super) fn check_arity(&mut self, chan: &Place, found: usize, at: Pos) {
+        if let Some(init) = self.var(chan.var).chan.clone()
+            && chan.path.iter().all(|step| matches!(step, Access::Index(_)))
+            && init.fields.len() < found
+        {
+            let (name, expected) = (self.var(chan.var).name.clone(), init.fields.len());
+            self.note(at, format!("a message of '{name}' has {expected} fields, found {found} values"), None);
+        }
+    }
+
+    fn is_chan(&self, place: &Place) -> bool {
+        matches!(self.type_of(place), Some((Type::Basic(_), _)))
+    }
+
+    fn make(&mut self, kind: StmtKind, at: Pos) -> Stmt {
+        Stmt { id: self.fresh(), labels: Vec::new(), kind, at }
+    }
+
+    /// `for (i : a .. b)`, `for (i in array)`, `for (message in channel)`, written out as Spin does.
+    fn for_loop(&mut self) -> Parse<Seq> {
+        let at = self.at();
+        self.next();
+        self.expect("(")?;
+        let place = self.place()?;
+        let variable = Expr { kind: ExprKind::Place(place.clone()), at };
+        let binary =
+            |op, a: &Expr, b: Expr| Expr { kind: ExprKind::Binary(op, Box::new(a.clone()), Box::new(b)), at };
+        let (first, guard, mut body, last);
+        if self.accept(":") {
+            let low = self.expression()?;
+            self.expect("..")?;
+            let high = self.expression()?;
+            self.expect(")")?;
+            first = self.make(StmtKind::Assign(place.clone(), low), at);
+            guard = binary(Binary::Le, &variable, high);
+            body = self.block()?;
+            last = StmtKind::Assign(place.clone(), step_by_one(place, Binary::Add, at));
+        } else if self.accept_word("in") {
+            let list = self.place()?;
+            self.expect(")")?;
+            let zero = Expr { kind: ExprKind::Const(0), at };
+            match self.type_of(&list) {
+                Some((_, Some(length))) => {
+                    first = self.make(StmtKind::Assign(place.clone(), zero), at);
+                    let high = Expr { kind: ExprKind::Const(length as i32 - 1), at };
+                    guard = binary(Binary::Le, &variable, high);
+                    body = self.block()?;
+                    last = StmtKind::Assign(place.clone(), step_by_one(place, Binary::Add, at));
+                }
+                Some((Type::Basic(Basic::Chan), None)) => {
+                    let counter = self.temporary(at);
+                    let counted = Expr { kind: ExprKind::Place(counter.clone()), at };
+                    first = self.make(StmtKind::Assign(counter.clone(), zero), at);
+                    guard = binary(Binary::Lt, &counted, Expr { kind: ExprKind::Len(list.clone()), at });
+                    let parts = self.parts(place);
+                    let args = parts.iter().cloned().map(RecvArg::Bind).collect();
+                    let take = StmtKind::Recv { chan: list.clone(), anywhere: false, keep: false, args };
+                    let args = parts.into_iter().map(|p| Expr { kind: ExprKind::Place(p), at }).collect();
+                    let put = StmtKind::Send { chan: list, sorted: false, args };
+                    body = vec![self.make(take, at), self.make(put, at)];
+                    body.extend(self.block()?);
+                    last = StmtKind::Assign(counter.clone(), step_by_one(counter, Binary::Add, at));
+                }
+                _ => return self.fail(at, "expected an array or a channel after 'in'"),
+            }
+        } else {
+            return self.fail(self.at(), format!("expected ':' or 'in', found '{}'", self.peek().text()));
+        }
+        let mut round = vec![self.make(StmtKind::Expr(guard), at)];
+        round.append(&mut body);
+        round.push(self.make(last, at));
+        let leave = vec![self.make(StmtKind::Else, at), self.make(StmtKind::Break, at)];
+        let looping = self.make(StmtKind::Do(vec![round, leave]), at);
+        Ok(vec![first, looping])
+    }
+
+    /// `select (i : a .. b)`: one choice where the bounds are literal, otherwise a loop.
+    fn select(&mut self) -> Parse<Seq> {
+        let at = self.at();
+        self.next();
+        self.expect("(")?;
+        let place = self.place()?;
+        self.expect(":")?;
+        let low = self.expression()?;
+        self.expect("..")?;
+        let high = self.expression()?;
+        self.expect(")")?;
+        if let (ExprKind::Const(a), ExprKind::Const(b)) = (&low.kind, &high.kind)
+            && self.frames.len() == 1
+            && a <= b
+            && b.wrapping_sub(*a) < WIDEST_SELECT
+        {
+            let options = (*a..=*b).map(|value| {
+                let value = Expr { kind: ExprKind::Const(value), at };
+                vec![self.make(StmtKind::Assign(place.clone(), value), at)]
+            });
+            let kind = StmtKind::If(options.collect());
+            return Ok(vec![self.make(kind, at)]);
+        }
+        let first = self.make(StmtKind::Assign(place.clone(), low), at);
+        let variable = Expr { kind: ExprKind::Place(place.clone()), at };
+        let guard = Expr { kind: ExprKind::Binary(Binary::Lt, Box::new(variable), Box::new(high)), at };
+        let leave = vec![self.make(StmtKind::Break, at)];
+        let more = StmtKind::Assign(place.clone(), step_by_one(place, Binary::Add, at));
+        let round = vec![self.make(StmtKind::Expr(guard), at), self.make(more, at)];
+        let looping = self.make(StmtKind::Do(vec![leave, round]), at);
+        Ok(vec![first, looping])
+    }
+
+    /// Every `goto` has its label, every `break` its loop, and no label stands twice.
+    pub(super) fn check_labels(&mut self, process: &Proctype) {
+        let mut labels = HashSet::new();
+        let mut uses = Vec::new();
+        collect(&process.body, false, &mut labels, &mut uses, &mut |at, message| {
+            let location = self.model.files.location(at);
+            self.errors.push(crate::error::Diagnostic { location, message, remedy: None });
+        });
+        for (name, at) in uses {
+            if !labels.contains(name) {
+                self.note(at, format!("no label '{name}' in '{}'", process.name), None);
+            }
+        }
+    }
+}
+
+fn collect<'a>(
+    seq: &'a Seq,
+    in_loop: bool,
+    labels: &mut HashSet<&'a str>,
+    uses: &mut Vec<(&'a str, Pos)>,
+    error: &mut impl FnMut(Pos, String),
+) {
+    for statement in seq {
+        for label in &statement.labels {
+            if !labels.insert(label) {
+                error(statement.at, format!("the label '{label}' stands twice in this process"));
+            }
+        }
+        match &statement.kind {
+            StmtKind::Goto(name) => uses.push((name, statement.at)),
+            StmtKind::Break if !in_loop => error(statement.at, "'break' outside a loop".to_string()),
+            StmtKind::If(options) => options.iter().for_each(|o| collect(o, in_loop, labels, uses, error)),
+            StmtKind::Do(options) => options.iter().for_each(|o| collect(o, true, labels, uses, error)),
+            StmtKind::Atomic(s) | StmtKind::DStep(s) | StmtKind::Block(s) => {
+                collect(s, in_loop, labels, uses, error)
+            }
+            StmtKind::Unless(a, b) => {
+                collect(a, in_loop, labels, uses, error);
+                collect(b, in_loop, labels, uses, error);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn step_by_one(place: Place, op: Binary, at: Pos) -> Expr {
+    let one = Expr { kind: ExprKind::Const(1), at };
+    let value = Expr { kind: ExprKind::Place(place), at };
+    Expr { kind: ExprKind::Binary(op, Box::new(value), Box::new(one)), at }
+}
+
+fn ends_in_brace(kind: &StmtKind) -> bool {
+    use StmtKind::{Atomic, Block, DStep, Do, If, Unless};
+    matches!(kind, If(_) | Do(_) | Atomic(_) | DStep(_) | Block(_) | Unless(..))
+}

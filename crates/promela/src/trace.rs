@@ -1,0 +1,427 @@
+//! Counterexamples: from the states of a path to statements, and through the independent interpreter.
+
+use selvedge_core::{Decision, Schedule, Step, ThreadId, Trace};
+use selvedge_explicit::{Found, Problem, Successors, TransitionSystem};
+
+use crate::ast::{Stmt, StmtId, StmtKind};
+use crate::error::Error;
+use crate::interp::{Choice, END, Interpreter, State, Trouble};
+use crate::print::Printer;
+use crate::program::Program;
+use crate::system::{CLAIM, Micro, System, Wrong};
+use crate::vm::Fault;
+
+/// An execution that shows a violation, replayed.
+pub(crate) struct Witness {
+    pub(crate) steps: Vec<Taken>,
+    pub(crate) trace: Trace,
+    pub(crate) schedule: Schedule,
+    pub(crate) preemptions: u32,
+    /// For a stuck state: who waits where.
+    pub(crate) explanation: String,
+}
+
+/// A step of the path: whose, which of its successors, and the statements of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Taken {
+    pub(crate) owner: u32,
+    mover: u32,
+    index: u32,
+    pub(crate) micros: Vec<Micro>,
+    /// How many successors the owner had.
+    width: u32,
+}
+
+/// A step, the state after it, and what went wrong on it.
+type Edge = (Taken, Vec<u8>, Option<u32>);
+
+/// Every step from a state, with its statements, and which processes have one.
+fn steps_from(system: &mut System<'_>, state: &[u8]) -> (Vec<Edge>, Vec<bool>) {
+    system.record = true;
+    system.paths.clear();
+    let mut out = Successors::default();
+    let count = system.processes(state);
+    for process in 0..count {
+        system.expand(state, process, false, &mut out);
+    }
+    if out.list.is_empty() && system.has_timeout() {
+        for process in 0..count {
+            system.expand(state, process, true, &mut out);
+        }
+    }
+    if out.list.is_empty() {
+        system.stutter(state, &mut out);
+    }
+    system.record = false;
+    let mut enabled = vec![false; count as usize + 1];
+    let mut widths = vec![0_u32; count as usize + 1];
+    for step in &out.list {
+        enabled[(step.owner as usize).min(count as usize)] = true;
+    }
+    let mut list = Vec::new();
+    for (number, step) in out.list.iter().enumerate() {
+        let width = &mut widths[(step.owner as usize).min(count as usize)];
+        let micros = system.paths.get(number).cloned().unwrap_or_default();
+        let taken = Taken { owner: step.owner, mover: step.mover, index: *width, micros, width: 0 };
+        *width += 1;
+        list.push((taken, out.state(number).to_vec(), step.fault.map(|fault| fault.0)));
+    }
+    for (taken, ..) in &mut list {
+        taken.width = widths[taken.owner as usize];
+    }
+    (list, enabled)
+}
+
+/// The statements behind a path of states, with the fewest preemptions, replayed by the interpreter.
+pub(crate) fn witness(program: &Program, system: &mut System<'_>, found: &Found) -> Result<Witness, Error> {
+    let key = program.key();
+    let stuck = !matches!(found.problem, Problem::Step { .. });
+    let edges = if stuck { found.states.len().saturating_sub(1) } else { found.states.len() };
+    // For every process that may have moved last: the cheapest way there.
+    let mut layers: Vec<Vec<(Taken, u32, usize)>> = Vec::new();
+    for edge in 0..edges {
+        let (list, enabled) = steps_from(system, &found.states[edge]);
+        let mut layer: Vec<(Taken, u32, usize)> = Vec::new();
+        for (taken, state, fault) in list {
+            let wanted = match found.states.get(edge + 1) {
+                Some(next) => state.len() == next.len() && state[key..] == next[key..],
+                None => {
+                    matches!(found.problem, Problem::Step { fault: f, owner } if fault == Some(f.0) && owner == taken.owner)
+                }
+            };
+            if !wanted {
+                continue;
+            }
+            // A step of the claim alone is no switch.
+            let moves = taken.micros.iter().any(|micro| micro.pid != CLAIM);
+            let cost = |mover: u32| {
+                u32::from(
+                    moves && mover != taken.owner && enabled.get(mover as usize).copied().unwrap_or(false),
+                )
+            };
+            let best = match layers.last() {
+                None => Some((0, 0)),
+                Some(before) => before
+                    .iter()
+                    .enumerate()
+                    .map(|(index, (step, so_far, _))| (so_far + cost(step.mover), index))
+                    .min(),
+            };
+            let Some((sum, from)) = best else { continue };
+            let candidate = (taken, sum, from);
+            match layer.iter_mut().find(|(step, ..)| step.mover == candidate.0.mover) {
+                Some(known) if known.1 <= sum => {}
+                Some(known) => *known = candidate,
+                None => layer.push(candidate),
+            }
+        }
+        if layer.is_empty() {
+            return Err(Error::Replay(format!("no step leads to state {}", edge + 1)));
+        }
+        layers.push(layer);
+    }
+    let mut steps = Vec::new();
+    let mut at = layers.last().map(|layer| (0..layer.len()).min_by_key(|&i| layer[i].1).expect("not empty"));
+    let preemptions = at.map_or(0, |at| layers[layers.len() - 1][at].1);
+    for layer in layers.iter().rev() {
+        let index = at.expect("every layer has a way back");
+        steps.push(layer[index].0.clone());
+        at = Some(layer[index].2);
+    }
+    steps.reverse();
+    let wrong = match found.problem {
+        Problem::Initial(fault) | Problem::Stuck(fault) | Problem::Step { fault, .. } => {
+            system.wrongs[fault.0 as usize]
+        }
+    };
+    let (trace, explanation, counted) = replay(program, &steps, Some(wrong))?;
+    if counted != preemptions {
+        return Err(Error::Replay(format!("{counted} preemptions instead of {preemptions}")));
+    }
+    Ok(Witness { schedule: schedule(&steps), steps, trace, preemptions, explanation })
+}
+
+fn schedule(steps: &[Taken]) -> Schedule {
+    let mut decisions = Vec::new();
+    for step in steps {
+        decisions.push(Decision::Thread(ThreadId(step.owner)));
+        if step.width > 1 {
+            decisions.push(Decision::Value(step.index));
+        }
+    }
+    Schedule(decisions)
+}
+
+/// Follows a schedule: the states it goes through, and the violation at its end.
+pub(crate) fn run(system: &mut System<'_>, schedule: &Schedule) -> Result<(Problem, Vec<Vec<u8>>), Error> {
+    let misfit = |step: usize, reason: &str| Err(Error::Trail { step: step + 1, reason: reason.to_string() });
+    let Ok(mut state) = system.initial() else { return misfit(0, "the model has no first state") };
+    let mut states = vec![state.clone()];
+    let mut decisions = schedule.0.iter().peekable();
+    while let Some(decision) = decisions.next() {
+        let number = states.len() - 1;
+        let Decision::Thread(ThreadId(owner)) = *decision else {
+            return misfit(number, "expected a process");
+        };
+        let (list, _) = steps_from(system, &state);
+        let mine: Vec<_> = list.into_iter().filter(|(taken, ..)| taken.owner == owner).collect();
+        let choice = match decisions.peek() {
+            Some(Decision::Value(value)) if mine.len() > 1 => {
+                decisions.next();
+                *value as usize
+            }
+            _ => 0,
+        };
+        let Some((_, next, fault)) = mine.into_iter().nth(choice) else {
+            return misfit(number, &format!("process {owner} cannot take that step"));
+        };
+        if let (Some(fault), None) = (fault, decisions.peek()) {
+            let fault = selvedge_explicit::Fault(fault);
+            return Ok((Problem::Step { fault, owner }, states));
+        }
+        if next.is_empty() {
+            return misfit(number, "the execution ends here");
+        }
+        state = next;
+        states.push(state.clone());
+    }
+    if steps_from(system, &state).0.is_empty()
+        && let Some(fault) = system.stuck(&state)
+    {
+        return Ok((Problem::Stuck(fault), states));
+    }
+    misfit(states.len() - 1, "there is no violation at its end")
+}
+
+/// Runs steps through the interpreter. The trace, who waits at the end, and the preemptions it counts.
+pub(crate) fn replay(
+    program: &Program,
+    steps: &[Taken],
+    wrong: Option<Wrong>,
+) -> Result<(Trace, String, u32), Error> {
+    let model = &program.model;
+    let claim = program.claim.map(|_| 0);
+    let interpreter = Interpreter::new(model, claim);
+    let fail = |step: usize, reason: &str| Err(Error::Replay(format!("step {}: {reason}", step + 1)));
+    let mut state = match interpreter.initial() {
+        Ok(state) => state,
+        Err(_) => return fail(0, "no first state"),
+    };
+    let mut player = Player { program, interpreter, trace: Trace::default(), last: None };
+    let (mut preemptions, mut before) = (0, None);
+    let mut seen: Option<Trouble> = None;
+    let mut claim_ended = false;
+    for (number, step) in steps.iter().enumerate() {
+        let owner = step.owner as usize;
+        let last_step = number + 1 == steps.len();
+        let mut preemption = match before {
+            Some(mover) if mover != owner && mover < state.procs.len() => {
+                player.interpreter.enabled(&state, mover)
+            }
+            _ => false,
+        };
+        // Only the claim may move in a stuck state; that is no switch.
+        preemption &= step.micros.iter().any(|micro| micro.pid != CLAIM);
+        preemptions += u32::from(preemption);
+        let mut index = 0;
+        let mut flag = preemption;
+        while index < step.micros.len() {
+            let micro = step.micros[index];
+            let partner = player.partner(&step.micros, index);
+            let result = player.play(&mut state, micro, partner, flag);
+            flag &= micro.pid == CLAIM;
+            index += if partner.is_some() { 2 } else { 1 };
+            match result {
+                Ok((trouble, ended)) => {
+                    claim_ended |= ended;
+                    seen = trouble.or(seen);
+                }
+                Err(Trouble::Error(text)) if last_step && index >= step.micros.len() => {
+                    seen = Some(Trouble::Error(text));
+                    if text == "not executable" {
+                        return fail(number, text);
+                    }
+                }
+                Err(Trouble::Error(text)) => return fail(number, text),
+                Err(Trouble::Assertion) => return fail(number, "an assertion"),
+            }
+        }
+        before = Some(step.mover as usize);
+    }
+    let confirmed = match wrong {
+        None => true,
+        Some(Wrong::Fault(Fault::Assert(_), _)) => seen == Some(Trouble::Assertion),
+        // The interpreter loops as long as the machine would.
+        Some(Wrong::Fault(Fault::Endless, _)) => true,
+        Some(Wrong::Fault(..)) => matches!(seen, Some(Trouble::Error(_))),
+        Some(Wrong::Claim) => claim_ended,
+        Some(Wrong::EndState) => {
+            let interpreter = &player.interpreter;
+            (0..state.procs.len()).all(|pid| !interpreter.enabled(&state, pid))
+                && !interpreter.valid_end(&state)
+        }
+    };
+    if !confirmed {
+        return fail(steps.len().saturating_sub(1), "the interpreter sees no violation");
+    }
+    let explanation = player.waiting(&state);
+    Ok((player.trace, explanation, preemptions))
+}
+
+/// Plays statements and writes them down.
+struct Player<'p> {
+    program: &'p Program,
+    interpreter: Interpreter<'p>,
+    trace: Trace,
+    last: Option<usize>,
+}
+
+impl Player<'_> {
+    fn name(&self, micro: Micro) -> StmtId {
+        self.program.trans[micro.trans as usize].stmt
+    }
+
+    /// For the sending half of a handshake: the receiving half, which follows it.
+    fn partner(&self, micros: &[Micro], index: usize) -> Option<Micro> {
+        use crate::program::Kind;
+        let (this, next) = (micros[index], *micros.get(index + 1)?);
+        let kind = |micro: Micro| self.program.trans[micro.trans as usize].kind;
+        let pair = matches!(kind(this), Kind::Send(..)) && matches!(kind(next), Kind::Recv(_));
+        (pair && this.pid != next.pid && next.pid != CLAIM).then_some(next)
+    }
+
+    fn play(
+        &mut self,
+        state: &mut State,
+        micro: Micro,
+        partner: Option<Micro>,
+        preemption: bool,
+    ) -> Result<(Option<Trouble>, bool), Trouble> {
+        let stmt = self.name(micro);
+        if micro.pid == CLAIM {
+            if !self.interpreter.claim_choices(state).contains(&stmt) {
+                return Err(Trouble::Error("not executable"));
+            }
+            self.write(state, micro, None, false);
+            let (ended, trouble) = self.interpreter.execute_claim(state, stmt)?;
+            return Ok((trouble, ended));
+        }
+        let pid = micro.pid as usize;
+        let choice = Choice { stmt, partner: partner.map(|micro| (micro.pid as usize, self.name(micro))) };
+        if pid >= state.procs.len() || !self.interpreter.choices(state, pid).contains(&choice) {
+            return Err(Trouble::Error("not executable"));
+        }
+        let value = self.value(state, pid, stmt);
+        self.write(state, micro, value.clone(), preemption);
+        if let Some(partner) = partner {
+            self.write(state, partner, value, false);
+        }
+        let step = self.trace.steps.len() - 1;
+        let (_, trouble) = self.interpreter.execute(state, pid, choice)?;
+        if partner.is_none() && pid < state.procs.len() && self.trace.steps[step].value.is_none() {
+            self.trace.steps[step].value = self.assigned(state, pid, stmt);
+        }
+        Ok((trouble, false))
+    }
+
+    fn statement(&self, pid: usize, state: &State, name: StmtId) -> Option<&Stmt> {
+        let process = &self.interpreter.model.procs[state.procs.get(pid)?.ty];
+        find(&process.body, name)
+    }
+
+    /// The message of a send.
+    fn value(&self, state: &State, pid: usize, name: StmtId) -> Option<String> {
+        match &self.statement(pid, state, name)?.kind {
+            StmtKind::Send { args, .. } => {
+                let values: Option<Vec<String>> = args
+                    .iter()
+                    .map(|arg| self.interpreter.value_of(state, pid, arg).map(|v| v.to_string()))
+                    .collect();
+                Some(values?.join(","))
+            }
+            _ => None,
+        }
+    }
+
+    /// What an assignment or a receive has stored.
+    fn assigned(&self, state: &State, pid: usize, name: StmtId) -> Option<String> {
+        let process = &self.interpreter.model.procs[state.procs.get(pid)?.ty];
+        let printer = Printer { model: self.interpreter.model, process };
+        let show = |place: &crate::ast::Place| {
+            let value = self.interpreter.place_of(state, pid, place)?;
+            Some(format!("{} = {value}", printer.place(place)))
+        };
+        match &find(&process.body, name)?.kind {
+            StmtKind::Assign(place, _) => show(place),
+            StmtKind::Recv { args, .. } => {
+                let bound: Vec<String> = args
+                    .iter()
+                    .filter_map(
+                        |arg| if let crate::ast::RecvArg::Bind(place) = arg { show(place) } else { None },
+                    )
+                    .collect();
+                (!bound.is_empty()).then(|| bound.join(", "))
+            }
+            _ => None,
+        }
+    }
+
+    fn write(&mut self, state: &State, micro: Micro, value: Option<String>, preemption: bool) {
+        let model = self.interpreter.model;
+        let trans = &self.program.trans[micro.trans as usize];
+        let (name, text) = if micro.pid == CLAIM {
+            let process = &model.claims[0];
+            let text = find(&process.body, trans.stmt).map(|s| Printer { model, process }.statement(&s.kind));
+            (":never:".to_string(), text)
+        } else {
+            let process = &model.procs[state.procs[micro.pid as usize].ty];
+            let text = find(&process.body, trans.stmt).map(|s| Printer { model, process }.statement(&s.kind));
+            (format!("{} ({})", process.name, micro.pid), text)
+        };
+        let thread = self.trace.threads.iter().position(|t| *t == name).unwrap_or_else(|| {
+            self.trace.threads.push(name);
+            self.trace.threads.len() - 1
+        });
+        let op = if trans.stmt == END { "-end-".to_string() } else { text.unwrap_or_default() };
+        let location = Some(model.files.location(trans.at));
+        self.trace.steps.push(Step { thread, op, value, location, preemption });
+        self.last = Some(thread);
+    }
+
+    /// Where every process is, for a stuck state.
+    fn waiting(&self, state: &State) -> String {
+        let model = self.interpreter.model;
+        let mut lines = vec!["invalid end state: no process can move".to_string()];
+        for (pid, process) in state.procs.iter().enumerate() {
+            let body = &model.procs[process.ty];
+            let place = match self.interpreter.standing(state, pid) {
+                None => "at its end".to_string(),
+                Some(stmt) => {
+                    let text = Printer { model, process: body }.statement(&stmt.kind);
+                    format!("at {}, {text}", model.files.location(stmt.at))
+                }
+            };
+            lines.push(format!("{} ({pid}) {place}", body.name));
+        }
+        lines.join("\n")
+    }
+}
+
+/// The statement with a name.
+pub(crate) fn find(seq: &crate::ast::Seq, name: StmtId) -> Option<&Stmt> {
+    for stmt in seq {
+        if stmt.id == name {
+            return Some(stmt);
+        }
+        let inner = match &stmt.kind {
+            StmtKind::If(options) | StmtKind::Do(options) => options.iter().find_map(|o| find(o, name)),
+            StmtKind::Atomic(s) | StmtKind::DStep(s) | StmtKind::Block(s) => find(s, name),
+            StmtKind::Unless(a, b) => find(a, name).or_else(|| find(b, name)),
+            _ => None,
+        };
+        if inner.is_some() {
+            return inner;
+        }
+    }
+    None
+}

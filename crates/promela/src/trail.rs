@@ -1,0 +1,128 @@
+//! Spin's `.trail` files: one line a statement, `step:process:statement`.
+//!
+//! Statements are named by the numbers that Spin gives the elements of its own parse: in the order of the
+//! text, a composite after its parts, with extra elements behind it (one after `if` and `unless`, two after
+//! `do`), and one for the end of each process. [`Numbers`] reproduces them from the syntax tree.
+
+use std::collections::HashMap;
+
+use crate::ast::{Model, Seq, StmtId, StmtKind};
+use crate::error::Error;
+use crate::interp::END;
+use crate::program::Program;
+use crate::system::CLAIM;
+use crate::trace::Witness;
+
+/// A line of a trail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) pid: usize,
+    /// The statement; `None` where the number stands for no statement of the text.
+    pub(crate) stmt: Option<StmtId>,
+}
+
+/// Spin's numbers for the statements of a model.
+struct Numbers {
+    by_name: HashMap<StmtId, u32>,
+    by_number: HashMap<u32, StmtId>,
+    /// The number of the end of each process type.
+    ends: Vec<u32>,
+}
+
+impl Numbers {
+    fn of(model: &Model) -> Self {
+        let mut numbers = Numbers { by_name: HashMap::new(), by_number: HashMap::new(), ends: Vec::new() };
+        let mut next = 0;
+        for process in model.procs.iter().chain(&model.claims) {
+            numbers.sequence(&process.body, &mut next);
+            numbers.ends.push(next);
+            numbers.by_number.insert(next, END);
+            next += 1;
+        }
+        numbers
+    }
+
+    fn sequence(&mut self, seq: &Seq, next: &mut u32) {
+        for stmt in seq {
+            let behind = match &stmt.kind {
+                StmtKind::If(options) => {
+                    options.iter().for_each(|option| self.sequence(option, next));
+                    1
+                }
+                StmtKind::Do(options) => {
+                    options.iter().for_each(|option| self.sequence(option, next));
+                    2
+                }
+                StmtKind::Atomic(body) | StmtKind::DStep(body) | StmtKind::Block(body) => {
+                    self.sequence(body, next);
+                    0
+                }
+                StmtKind::Unless(main, escape) => {
+                    self.sequence(main, next);
+                    self.sequence(escape, next);
+                    1
+                }
+                _ => 0,
+            };
+            self.by_name.insert(stmt.id, *next);
+            self.by_number.insert(*next, stmt.id);
+            *next += 1 + behind;
+        }
+    }
+}
+
+/// A counterexample as a trail.
+pub(crate) fn write(program: &Program, witness: &Witness) -> String {
+    let model = &program.model;
+    let numbers = Numbers::of(model);
+    let mut text = String::new();
+    let shift = u32::from(program.claim.is_some());
+    if program.claim.is_some() {
+        text += &format!("-2:{}:-2\n", model.procs.len());
+    }
+    for (step, micro) in (1..).zip(witness.steps.iter().flat_map(|taken| &taken.micros)) {
+        let trans = &program.trans[micro.trans as usize];
+        let number = if trans.stmt == END {
+            // The end of a process has no statement; its transition belongs to one type.
+            let ty = program.procs.iter().position(|process| {
+                process.places.iter().any(|place| (place.first..place.last).contains(&micro.trans))
+            });
+            numbers.ends[ty.unwrap_or(0)]
+        } else {
+            numbers.by_name.get(&trans.stmt).copied().unwrap_or(0)
+        };
+        let pid = if micro.pid == CLAIM { 0 } else { micro.pid + shift };
+        text += &format!("{step}:{pid}:{number}\n");
+    }
+    text
+}
+
+/// The statements of a trail.
+pub(crate) fn read(model: &Model, text: &str) -> Result<Vec<Entry>, Error> {
+    let numbers = Numbers::of(model);
+    let mut entries = Vec::new();
+    let mut claim = false;
+    for (index, line) in text.lines().enumerate() {
+        let parts: Option<Vec<i64>> = line.trim().split(':').map(|part| part.parse().ok()).collect();
+        let Some([step, pid, number]) = parts.as_deref() else {
+            if line.trim().is_empty() {
+                continue;
+            }
+            let reason = format!("'{line}' is not step:process:statement");
+            return Err(Error::Trail { step: index + 1, reason });
+        };
+        if *step < 0 {
+            claim |= *step == -2;
+            continue;
+        }
+        let Ok(pid) = usize::try_from(*pid) else {
+            return Err(Error::Trail { step: index + 1, reason: format!("there is no process {pid}") });
+        };
+        if claim && pid == 0 {
+            continue;
+        }
+        let stmt = u32::try_from(*number).ok().and_then(|number| numbers.by_number.get(&number)).copied();
+        entries.push(Entry { pid: pid - usize::from(claim), stmt });
+    }
+    Ok(entries)
+}

@@ -1,0 +1,332 @@
+//! Tests of every search against brute force: the interpreter's state graph, walked in the simplest way.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::ast::Model;
+use crate::interp::{Interpreter, State, Trouble};
+use crate::{Options, Search, StoreKind, check, parse};
+
+/// What brute force finds: the fewest preemptions of every state, and of a violation.
+#[derive(Debug, Default, PartialEq)]
+struct Truth {
+    /// States at each bound, cumulative.
+    states: Vec<usize>,
+    /// The fewest preemptions of a violation.
+    violation: Option<u32>,
+    /// Among those, the fewest steps.
+    steps: Option<u32>,
+}
+
+/// A step: who moved, who has control, the state after it, and whether something went wrong.
+type Edge = (usize, usize, Option<State>, bool);
+
+/// All steps of one process from a state: atomic sequences to their end.
+fn edges(interpreter: &Interpreter<'_>, state: &State, pid: usize) -> Vec<Edge> {
+    let mut out = Vec::new();
+    let mut work: Vec<(State, usize, usize, bool, bool)> = vec![(state.clone(), pid, pid, false, true)];
+    while let Some((state, runner, mover, failed, first)) = work.pop() {
+        let choices =
+            if first { interpreter.choices(&state, runner) } else { interpreter.going_on(&state, runner) };
+        if choices.is_empty() && !first {
+            out.push((pid, mover, Some(state), failed));
+            continue;
+        }
+        for choice in choices {
+            let mut next = state.clone();
+            match interpreter.execute(&mut next, runner, choice) {
+                Ok((atomic, trouble)) => {
+                    let failed = failed || trouble == Some(Trouble::Assertion);
+                    let control = choice.partner.map_or(runner, |(other, _)| other);
+                    if atomic {
+                        work.push((next, control, control, failed, false));
+                    } else {
+                        out.push((pid, runner, Some(next), failed));
+                    }
+                }
+                Err(_) => out.push((pid, runner, None, true)),
+            }
+        }
+    }
+    out
+}
+
+/// A 0-1 breadth-first search over pairs (state, process that has control), preemptions first, then steps.
+fn truth(model: &Model, most: usize) -> Option<Truth> {
+    let interpreter = Interpreter::new(model, None);
+    let first = interpreter.initial().ok()?;
+    let mut cost: HashMap<(State, usize), (u32, u32)> = HashMap::new();
+    let mut best: HashMap<State, u32> = HashMap::new();
+    let mut queue: std::collections::BTreeMap<(u32, u32), VecDeque<(State, usize)>> = Default::default();
+    let mut truth = Truth::default();
+    let mut bad: Option<(u32, u32)> = None;
+    let anyone = usize::MAX;
+    queue.entry((0, 0)).or_default().push_back((first.clone(), anyone));
+    cost.insert((first.clone(), anyone), (0, 0));
+    while let Some(mut entry) = queue.first_entry() {
+        let key = *entry.key();
+        let Some((state, last)) = entry.get_mut().pop_front() else {
+            entry.remove();
+            continue;
+        };
+        if cost[&(state.clone(), last)] < key {
+            continue;
+        }
+        let lowest = best.entry(state.clone()).or_insert(key.0);
+        *lowest = (*lowest).min(key.0);
+        if best.len() > most {
+            return None;
+        }
+        let all: Vec<Vec<Edge>> =
+            (0..state.procs.len()).map(|pid| edges(&interpreter, &state, pid)).collect();
+        if all.iter().all(Vec::is_empty) && !interpreter.valid_end(&state) {
+            bad = Some(bad.map_or(key, |known| known.min(key)));
+        }
+        let runs = last != anyone && all.get(last).is_some_and(|list| !list.is_empty());
+        for (owner, mover, next, wrong) in all.into_iter().flatten() {
+            let charged = u32::from(runs && owner != last);
+            let there = (key.0 + charged, key.1 + 1);
+            if wrong {
+                // A violation on a step is found when its state is expanded.
+                let seen = (there.0, key.1);
+                bad = Some(bad.map_or(seen, |known| known.min(seen)));
+            }
+            let Some(next) = next else { continue };
+            let pair = (next, mover);
+            if cost.get(&pair).is_none_or(|&known| there < known) {
+                cost.insert(pair.clone(), there);
+                queue.entry(there).or_default().push_back(pair);
+            }
+        }
+    }
+    let highest = best.values().copied().max().unwrap_or(0);
+    truth.states = (0..=highest).map(|bound| best.values().filter(|&&n| n <= bound).count()).collect();
+    truth.violation = bad.map(|(preemptions, _)| preemptions);
+    truth.steps = bad.map(|(_, steps)| steps);
+    Some(truth)
+}
+
+/// A small pseudo-random generator.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.roll(from.len() as u64) as usize]
+    }
+}
+
+/// A random model of two or three small processes.
+fn generate(seed: u64) -> String {
+    let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678);
+    let mut text = String::from(
+        "byte x, y; bool b;\nchan c = [1] of { byte };\nchan r = [0] of { byte };\nchan e = [2] of { byte };\n",
+    );
+    let processes = 2 + dice.roll(2);
+    for number in 0..processes {
+        text += &format!("active proctype P{number}() {{ byte t;\n");
+        let length = 1 + dice.roll(4);
+        // Models with an odd seed never block, so that their violations are failed assertions.
+        text += &statements(&mut dice, length, if seed % 2 == 1 { 2 } else { 0 });
+        if seed % 2 == 1 || dice.roll(3) == 0 {
+            text += &format!(
+                "  assert({});\n",
+                dice.pick(&[
+                    "x < 3",
+                    "x + y != 3",
+                    "!b || x > 0",
+                    "t < 3",
+                    "x != y || b",
+                    "t == x",
+                    "y != 2 || !b"
+                ])
+            );
+        }
+        text += "  skip }\n";
+    }
+    text
+}
+
+fn statements(dice: &mut Dice, length: u64, depth: u32) -> String {
+    (0..length).map(|_| statement(dice, depth) + ";\n").collect()
+}
+
+fn statement(dice: &mut Dice, depth: u32) -> String {
+    if depth == 2 {
+        return match dice.roll(6) {
+            0 => format!("if :: {} -> {} :: else -> {} fi", plain_guard(dice), simple(dice), simple(dice)),
+            1 => format!("atomic {{ {}; {} }}", simple(dice), simple(dice)),
+            2 => format!("do :: x < 2 -> {}; x++ :: else -> break od", simple(dice)),
+            _ => simple(dice),
+        };
+    }
+    if depth < 1 && dice.roll(4) == 0 {
+        let body = |dice: &mut Dice| {
+            let length = 1 + dice.roll(2);
+            statements(dice, length, depth + 1)
+        };
+        return match dice.roll(6) {
+            0 => format!("if :: {} :: {} fi", body(dice), body(dice)),
+            1 => format!("if :: {} -> {} :: else -> {} fi", guard(dice), body(dice), body(dice)),
+            2 => format!("atomic {{ {} }}", body(dice)),
+            3 => format!("d_step {{ t = x; {}; y = t }}", simple(dice)),
+            4 => format!("do :: {} -> {} :: t > 0 -> break :: else -> t = 1 od", guard(dice), body(dice)),
+            _ => format!("{{ {} }} unless {{ {} }}", body(dice), guard(dice)),
+        };
+    }
+    match dice.roll(12) {
+        0 => "c!x".to_string(),
+        1 => "c?t".to_string(),
+        2 => "r!t".to_string(),
+        3 => "r?t".to_string(),
+        4 => guard(dice),
+        5 => "e!1".to_string(),
+        6 => "e?t".to_string(),
+        _ => simple(dice),
+    }
+}
+
+fn plain_guard(dice: &mut Dice) -> String {
+    dice.pick(&["x > 0", "y == 1", "b", "!b", "t == 0", "x != y"]).to_string()
+}
+
+fn guard(dice: &mut Dice) -> String {
+    dice.pick(&[
+        "x > 0",
+        "y == 1",
+        "b",
+        "!b",
+        "t == 0",
+        "len(c) == 0",
+        "c?[1]",
+        "x != y",
+        "timeout",
+        "r?1",
+        "nfull(c)",
+    ])
+    .to_string()
+}
+
+fn simple(dice: &mut Dice) -> String {
+    dice.pick(&[
+        "x++",
+        "x = t",
+        "t = x",
+        "y = 1",
+        "b = !b",
+        "t++",
+        "y = x + 1",
+        "x = (b -> 1 : 0)",
+        "t = y",
+        "x = 2",
+    ])
+    .to_string()
+}
+
+/// How many models each property is tried on.
+const MODELS: u64 = 1000;
+
+#[test]
+fn searches_agree_with_brute_force_on_generated_models() {
+    let (mut violated, mut bounded, mut compared) = (0, 0, 0);
+    for seed in 0..MODELS {
+        let text = generate(seed);
+        let model =
+            parse(&text, "generated", None, &[]).unwrap_or_else(|error| panic!("{seed}: {error}\n{text}"));
+        let Some(truth) = truth(&model, 4000) else { continue };
+        compared += 1;
+        let full = Options { all_errors: true, ..Options::default() };
+        let run = |options: &Options| {
+            check(&model, options, &mut |_| true).unwrap_or_else(|e| panic!("{seed}: {e}\n{text}"))
+        };
+        let layered = run(&full);
+        let rows: Vec<usize> = layered.outcome.rows.iter().map(|row| row.states.unwrap() as usize).collect();
+        let mut expected = truth.states.clone();
+        expected.resize(rows.len().max(expected.len()), *expected.last().unwrap());
+        assert_eq!(rows, expected, "{seed}\n{text}");
+        // The simplest counterexample.
+        let found = run(&Options::default());
+        let violation = found.outcome.violation();
+        assert_eq!(violation.map(|v| v.preemptions), truth.violation, "{seed}\n{text}");
+        violated += u64::from(violation.is_some());
+        bounded += u64::from(truth.violation > Some(0));
+        // Every other search, with and without reduction.
+        let total = *truth.states.last().unwrap() as u64;
+        for search in [Search::Dfs, Search::Bfs] {
+            let plain = run(&Options { search, ..full.clone() });
+            assert_eq!(plain.outcome.statistics.states, Some(total), "{seed} {search:?}\n{text}");
+            assert_eq!(
+                plain.outcome.violation().is_some(),
+                truth.violation.is_some(),
+                "{seed} {search:?}\n{text}"
+            );
+            let reduced = run(&Options { search, reduce: true, ..full.clone() });
+            assert_eq!(
+                reduced.outcome.violation().is_some(),
+                truth.violation.is_some(),
+                "{seed} reduced {search:?}\n{text}"
+            );
+            assert!(reduced.outcome.statistics.states <= Some(total));
+        }
+        for bound in 0..3_u32 {
+            let at =
+                Options { search: Search::Bcs, preemptions: Some(bound), at_bound: true, ..full.clone() };
+            let figure_3 = run(&at);
+            let states = truth.states[(bound as usize).min(truth.states.len() - 1)];
+            assert_eq!(
+                figure_3.outcome.statistics.states,
+                Some(states as u64),
+                "{seed} bound {bound}\n{text}"
+            );
+            let within = truth.violation.is_some_and(|n| n <= bound);
+            assert_eq!(figure_3.outcome.violation().is_some(), within, "{seed} bound {bound}\n{text}");
+            // Figure 5 may find more than its bound promises, never less.
+            let figure_5 = run(&Options { reduce: true, ..at.clone() });
+            assert!(
+                figure_5.outcome.violation().is_some() || !within,
+                "{seed} figure 5 bound {bound}\n{text}"
+            );
+            let cycles = run(&Options { free_cycles: true, ..at });
+            assert!(cycles.outcome.violation().is_some() || !within, "{seed} cycles bound {bound}\n{text}");
+            assert!(figure_5.outcome.violation().is_none() || truth.violation.is_some());
+        }
+        let lossy = run(&Options { store: StoreKind::HashCompact, search: Search::Dfs, ..full.clone() });
+        assert_eq!(lossy.outcome.violation().is_some(), truth.violation.is_some(), "{seed} hashes\n{text}");
+        assert!(!lossy.outcome.holds());
+        let bits = StoreKind::Bitstate { bytes: 1 << 16, functions: 3 };
+        let lossy = run(&Options { store: bits, search: Search::Dfs, reduce: true, ..full });
+        assert!(lossy.outcome.violation().is_none() || truth.violation.is_some(), "{seed} bits\n{text}");
+    }
+    assert!(
+        compared > MODELS * 9 / 10 && violated > MODELS / 10 && bounded > MODELS / 100,
+        "{compared} {violated} {bounded}"
+    );
+}
+
+#[test]
+fn the_shortest_counterexample_is_the_shortest() {
+    for seed in 0..MODELS / 2 {
+        let text = generate(seed + 1_000_000);
+        let model = parse(&text, "generated", None, &[]).expect("generated models are models");
+        let Some(truth) = truth(&model, 4000) else { continue };
+        let options = Options { shortest: true, ..Options::default() };
+        let outcome = check(&model, &options, &mut |_| true).expect("it is checked").outcome;
+        let Some(violation) = outcome.violation() else { continue };
+        // Steps of the schedule: an atomic sequence is one. A step that goes wrong is not counted by either.
+        let steps =
+            violation.schedule.0.iter().filter(|d| matches!(d, selvedge_core::Decision::Thread(_))).count();
+        let on_step = violation.kind.name() != "invalid-end-state";
+        assert_eq!(Some(steps as u32 - u32::from(on_step)), truth.steps, "{seed}\n{text}");
+    }
+}
+
+#[test]
+fn brute_force_sees_distinct_states() {
+    let model = parse("byte x; active [2] proctype P() { x++ }", "t", None, &[]).unwrap();
+    let truth = truth(&model, 100).unwrap();
+    let distinct: HashSet<usize> = truth.states.iter().copied().collect();
+    assert!(!distinct.is_empty());
+}

@@ -1,0 +1,109 @@
+//! Spin is asked about the corpus and about the examples of its own package: the same verdict, the same
+//! number of stored states and of transitions.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{Directives, ask_spin, models, oracles};
+use selvedge_promela::{Claims, Options, Search, check, load};
+
+/// Runs a function over a list on two threads; the messages of those that failed.
+fn over(list: &[PathBuf], check: impl Fn(&Path) -> Result<(), String> + Sync) -> Vec<String> {
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(path) = list.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(message) = check(path) {
+                        failures.lock().expect("no thread panics").push(message);
+                    }
+                }
+            });
+        }
+    });
+    failures.into_inner().expect("no thread panics")
+}
+
+fn compare(path: &Path, claims: Claims, counts: bool) -> Result<(), String> {
+    let name = path.display();
+    let model = load(path, &[]).map_err(|error| format!("{name}: {error}"))?;
+    let flags: &[&str] = if claims == Claims::Ignore { &["-DNOCLAIM"] } else { &[] };
+    let spin = ask_spin(path, flags).ok_or_else(|| format!("{name}: Spin gave no answer"))?;
+    let options = Options { search: Search::Dfs, all_errors: true, claims, ..Options::default() };
+    let checked = check(&model, &options, &mut |_| true).map_err(|error| format!("{name}: {error}"))?;
+    let ours = &checked.outcome.statistics;
+    if (spin.errors > 0) != checked.outcome.violation().is_some() {
+        return Err(format!("{name}: Spin finds {} errors, ours {}", spin.errors, checked.errors));
+    }
+    if counts && (ours.states, ours.transitions) != (Some(spin.states), Some(spin.transitions)) {
+        return Err(format!("{name}: Spin {spin:?}, ours {:?} {:?}", ours.states, ours.transitions));
+    }
+    Ok(())
+}
+
+#[test]
+fn the_corpus_counts_as_in_spin() {
+    if !oracles("the_corpus_counts_as_in_spin") {
+        return;
+    }
+    let failures = over(&models(), |path| match Directives::of(path).oracle.as_str() {
+        "none" => Ok(()),
+        kind => compare(path, Claims::Safety, kind == "counts"),
+    });
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Too many states for an ordinary test run, or refused by Spin itself.
+const LARGE: [&str; 12] = [
+    "life.pml",
+    "priorities.pml",
+    "App.F.pftp.pml",
+    "p108.pml",
+    "ex_6.pml",
+    "ltl_gen.pml",
+    "patterns.pml",
+    "petersonN.pml",
+    "leader.pml",
+    "leader_pre.pml",
+    "cambridge.pml",
+    "leader_trace.pml",
+];
+/// Compared by verdict only: Spin counts a claim that stutters in its own way.
+const VERDICT_ONLY: [&str; 1] = ["p337.pftp.ses.pml"];
+
+#[test]
+fn the_examples_of_spin_count_as_in_spin() {
+    let test = "the_examples_of_spin_count_as_in_spin";
+    if !oracles(test) {
+        return;
+    }
+    let root = Path::new("/usr/share/doc/spin/examples/Examples");
+    if !root.is_dir() {
+        eprintln!("SKIPPED: {test}: the examples are not installed");
+        return;
+    }
+    let mut list = Vec::new();
+    for folder in [root.to_path_buf(), root.join("Book_1991"), root.join("Exercises"), root.join("LTL")] {
+        for entry in std::fs::read_dir(folder).expect("the examples can be read") {
+            let path = entry.expect("the examples can be read").path();
+            let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+            if name.ends_with(".pml") && !LARGE.contains(&name.as_str()) {
+                list.push(path);
+            }
+        }
+    }
+    list.sort();
+    assert!(list.len() > 50, "{} examples", list.len());
+    let failures = over(&list, |path| {
+        let text = String::from_utf8_lossy(&std::fs::read(path).expect("it can be read")).into_owned();
+        let never =
+            text.lines().any(|line| line.trim_start().starts_with("never")) || text.contains("claim.h");
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        let claims = if never { Claims::Safety } else { Claims::Ignore };
+        compare(path, claims, !VERDICT_ONLY.contains(&name.as_str()))
+    });
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
