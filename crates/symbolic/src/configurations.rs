@@ -55,6 +55,8 @@ struct Writer<'a> {
     /// Deeper stacks are left out.
     depth: usize,
     limit: usize,
+    /// Frames looked at; many times the limit is too much, whatever comes of it.
+    work: usize,
     too_many: bool,
     too_deep: bool,
 }
@@ -144,7 +146,8 @@ impl Writer<'_> {
         stack: &mut Vec<Frame>,
         stacks: &mut Vec<Vec<Frame>>,
     ) -> Fallible<()> {
-        if self.too_many || stacks.len() > self.limit {
+        self.work += 1;
+        if self.too_many || self.work > self.limit.saturating_mul(4) {
             self.too_many = true;
             return Ok(());
         }
@@ -204,7 +207,7 @@ pub(crate) fn write(
     let (starts, nows) = (encoding.globals(Block::Start), encoding.globals(Block::Now));
     let both = [starts.clone(), nows.clone()].concat();
     let Some(pairs) = points(context.globals, &both, limit) else { return Ok(Written::TooMany) };
-    let mut writer = Writer { encoding, depth, limit, too_many: false, too_deep: false };
+    let mut writer = Writer { encoding, depth, limit, work: 0, too_many: false, too_deep: false };
     for pair in pairs {
         let is_start = |variable: &Variable| starts.contains(variable);
         let start: Point = pair.iter().filter(|(variable, _)| is_start(variable)).copied().collect();
