@@ -66,8 +66,9 @@ fn compare(seed: u64, shape: Shape, threads: u32) -> Option<bool> {
     Some(!cut)
 }
 
-fn compare_many(first: u64, shape: Shape, threads: u32) {
-    let count = std::env::var("SELVEDGE_NETWORKS").ok().and_then(|count| count.parse().ok()).unwrap_or(600);
+fn compare_many(first: u64, shape: Shape, threads: u32, ordinary: u64) {
+    let count =
+        std::env::var("SELVEDGE_NETWORKS").ok().and_then(|count| count.parse().ok()).unwrap_or(ordinary);
     let (mut compared, mut bounded) = (0, 0);
     for seed in first..first + count {
         if let Some(without_cut) = compare(seed, shape, threads) {
@@ -82,23 +83,23 @@ fn compare_many(first: u64, shape: Shape, threads: u32) {
 #[test]
 fn two_plain_processes() {
     let shape = Shape { processes: 2, recursion: true, forks: false, rich: false };
-    compare_many(1_000_000, shape, 0);
+    compare_many(1_000_000, shape, 0, 700);
 }
 
 #[test]
 fn two_rich_processes() {
     let shape = Shape { processes: 2, recursion: true, forks: false, rich: true };
-    compare_many(2_000_000, shape, 0);
+    compare_many(2_000_000, shape, 0, 360);
 }
 
 #[test]
 fn three_processes_without_recursion() {
     let shape = Shape { processes: 3, recursion: false, forks: false, rich: true };
-    compare_many(3_000_000, shape, 0);
+    compare_many(3_000_000, shape, 0, 700);
 }
 
 #[test]
 fn created_threads() {
     let shape = Shape { processes: 1, recursion: false, forks: true, rich: true };
-    compare_many(4_000_000, shape, 2);
+    compare_many(4_000_000, shape, 2, 700);
 }
