@@ -55,6 +55,8 @@ struct Writer<'a> {
     /// Deeper stacks are left out.
     depth: usize,
     limit: usize,
+    /// Frames looked at; many times the limit is too much, whatever comes of it.
+    work: usize,
     too_many: bool,
     too_deep: bool,
 }
@@ -144,6 +146,11 @@ impl Writer<'_> {
         stack: &mut Vec<Frame>,
         stacks: &mut Vec<Vec<Frame>>,
     ) -> Fallible<()> {
+        self.work += 1;
+        if self.too_many || self.work > self.limit.saturating_mul(4) {
+            self.too_many = true;
+            return Ok(());
+        }
         let State::Middle(from) = state else {
             stacks.push(stack.clone());
             return Ok(());
@@ -200,7 +207,7 @@ pub(crate) fn write(
     let (starts, nows) = (encoding.globals(Block::Start), encoding.globals(Block::Now));
     let both = [starts.clone(), nows.clone()].concat();
     let Some(pairs) = points(context.globals, &both, limit) else { return Ok(Written::TooMany) };
-    let mut writer = Writer { encoding, depth, limit, too_many: false, too_deep: false };
+    let mut writer = Writer { encoding, depth, limit, work: 0, too_many: false, too_deep: false };
     for pair in pairs {
         let is_start = |variable: &Variable| starts.contains(variable);
         let start: Point = pair.iter().filter(|(variable, _)| is_start(variable)).copied().collect();
@@ -218,13 +225,15 @@ pub(crate) fn write(
                 resting(&mut writer, view, &start)?
             });
         }
+        let count = threads.iter().fold(1_usize, |all, own| all.saturating_mul(own.len()));
+        if writer.too_many || count > limit {
+            return Ok(Written::TooMany);
+        }
         let mut chosen = Vec::new();
         combine(&threads, &mut chosen, &mut |threads| {
-            if into.len() <= limit {
-                into.extend(slots.original(encoding, &globals, threads));
-            }
+            into.extend(slots.original(encoding, &globals, threads));
         });
-        if writer.too_many || into.len() > limit {
+        if into.len() > limit {
             return Ok(Written::TooMany);
         }
     }

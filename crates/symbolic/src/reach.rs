@@ -77,6 +77,9 @@ fn run(network: Rc<Network>, slots: &Slots, extent: &Extent) -> Fallible<Vec<Lev
             return Ok(levels);
         }
         search.advance(&|_| false, &mut |context| {
+            if too_many {
+                return Ok(Watch::GoOn);
+            }
             match write(&encoding, context, slots, extent.depth, extent.limit, &mut written)? {
                 Written::All => {}
                 Written::TooDeep => deeper = true,

@@ -40,14 +40,15 @@ fn compare(seed: u64, shape: Shape, threads: u32) -> Option<bool> {
     let network = network(seed, shape);
     let interpreter = Interpreter::new(&network, threads).expect("generated networks are well formed");
     let (explicit, cut) = interpreter.reachable(CONTEXTS, EXPLICIT_DEPTH, 12_000)?;
-    let extent = |splitting| Extent { contexts: CONTEXTS, threads, splitting, depth: DEPTH, limit: 60_000 };
+    let extent = |splitting| Extent { contexts: CONTEXTS, threads, splitting, depth: DEPTH, limit: 15_000 };
     let lazy = reachable(&network, &extent(Splitting::Lazy)).unwrap().expect("it fits");
     let eager = reachable(&network, &extent(Splitting::Eager)).unwrap().expect("it fits");
     for (bound, explicit) in explicit.iter().enumerate() {
         let (lazy, eager) = (&lazy[bound], &eager[bound]);
         assert_eq!(lazy.heads, eager.heads, "seed {seed} {shape:?}, {bound} contexts: lazy and eager heads");
-        assert_eq!(lazy.configurations, eager.configurations, "seed {seed} {shape:?}, {bound} contexts");
-        let configurations = lazy.configurations.as_ref()?;
+        // Each gives up writing them out by itself, where one context has too many.
+        let (configurations, others) = (lazy.configurations.as_ref()?, eager.configurations.as_ref()?);
+        assert_eq!(configurations, others, "seed {seed} {shape:?}, {bound} contexts: lazy and eager");
         let explicit_shallow = shallow(explicit);
         // With a cut, the explicit search may miss what is only reachable through deep stacks.
         if let Some(missing) = explicit_shallow.difference(configurations).next() {
@@ -65,8 +66,9 @@ fn compare(seed: u64, shape: Shape, threads: u32) -> Option<bool> {
     Some(!cut)
 }
 
-fn compare_many(first: u64, shape: Shape, threads: u32) {
-    let count = std::env::var("SELVEDGE_NETWORKS").ok().and_then(|count| count.parse().ok()).unwrap_or(600);
+fn compare_many(first: u64, shape: Shape, threads: u32, ordinary: u64) {
+    let count =
+        std::env::var("SELVEDGE_NETWORKS").ok().and_then(|count| count.parse().ok()).unwrap_or(ordinary);
     let (mut compared, mut bounded) = (0, 0);
     for seed in first..first + count {
         if let Some(without_cut) = compare(seed, shape, threads) {
@@ -81,23 +83,23 @@ fn compare_many(first: u64, shape: Shape, threads: u32) {
 #[test]
 fn two_plain_processes() {
     let shape = Shape { processes: 2, recursion: true, forks: false, rich: false };
-    compare_many(1_000_000, shape, 0);
+    compare_many(1_000_000, shape, 0, 700);
 }
 
 #[test]
 fn two_rich_processes() {
     let shape = Shape { processes: 2, recursion: true, forks: false, rich: true };
-    compare_many(2_000_000, shape, 0);
+    compare_many(2_000_000, shape, 0, 360);
 }
 
 #[test]
 fn three_processes_without_recursion() {
     let shape = Shape { processes: 3, recursion: false, forks: false, rich: true };
-    compare_many(3_000_000, shape, 0);
+    compare_many(3_000_000, shape, 0, 700);
 }
 
 #[test]
 fn created_threads() {
     let shape = Shape { processes: 1, recursion: false, forks: true, rich: true };
-    compare_many(4_000_000, shape, 2);
+    compare_many(4_000_000, shape, 2, 700);
 }
