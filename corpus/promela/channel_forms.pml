@@ -6,7 +6,7 @@ chan q = [4] of { byte };
 init {
 	byte v;
 	q!!3; q!!1; q!!2;
-	assert(len(q) == 3 && nfull(q) && nempty(q) && !full(q) && !empty(q));
+	assert(len(q) == 3 && nfull(q) && nempty(q));
 	assert(q?[1] && q??[3] && !q?[3]);
 	q?<v>; assert(v == 1 && len(q) == 3);
 	q??3; q?<eval(1)>; assert(len(q) == 2);
