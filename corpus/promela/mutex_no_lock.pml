@@ -1,5 +1,5 @@
 /* expect: assertion
- * preemptions: 1
+ * preemptions: 2
  */
 /* A test and a set that are two steps. */
 bool taken; byte inside;

@@ -1,34 +1,26 @@
 /* expect: assertion
  */
-/* A work-stealing queue of two tasks: the owner takes at the tail, a thief at the head. The owner does not lock, and sees a stale head. */
+/* A work-stealing queue of two tasks: the owner takes at the tail, a thief at the head. Only the thief locks,
+ * and both look before they move their end: the last task may be taken twice. */
 byte head, tail = 2; byte taken[2]; bool lock;
-
-inline acquire() { atomic { !lock -> lock = true } }
-inline release() { lock = false }
 
 active proctype Owner() {
 	byte t;
 	do
-	:: tail == 0 -> break
-	:: else ->
+	:: tail > 0 && head < tail ->
 		t = tail - 1; tail = t;
-		if
-		:: head <= t -> taken[t]++; assert(taken[t] == 1)
-		:: else ->
-			tail = t + 1;
-			break
-		fi
+		taken[t]++; assert(taken[t] == 1)
+	:: else -> break
 	od
 }
 
-active proctype Thief() {
+active [2] proctype Thief() {
 	byte h;
-	acquire();
+	atomic { !lock -> lock = true };
 	h = head;
-	head = h + 1;
 	if
-	:: h < tail -> taken[h]++; assert(taken[h] == 1)
-	:: else -> head = h
+	:: h < tail -> head = h + 1; taken[h]++; assert(taken[h] == 1)
+	:: else
 	fi;
-	release()
+	lock = false
 }
