@@ -16,6 +16,7 @@ use crate::counterexample;
 use crate::coverage::{Coverage, Visited};
 use crate::fair::Fair;
 use crate::happens_before::{HappensBefore, StateHash};
+use crate::observe::Observer;
 use crate::program::{Error, Event, Execution, LocalEvent, Program, Site, Stop, StopKind};
 use crate::race::RaceDetector;
 use crate::record::{PointRecord, Record};
@@ -101,6 +102,7 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     /// The states that the current execution has reached after its prefix.
     reached: Vec<StateHash>,
     prefix_length: usize,
+    observer: Observer,
     executions_by_preemptions: Vec<u64>,
     steps: u64,
     longest: usize,
@@ -138,6 +140,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             visited: Visited::default(),
             reached: Vec::new(),
             prefix_length: 0,
+            observer: Observer::default(),
             executions_by_preemptions: Vec::new(),
             steps: 0,
             longest: 0,
@@ -171,6 +174,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         let (mut rows, mut first_violation) = (Vec::new(), None);
         let mut prefix = Prefix::default();
         let mut bound = strategy.bound();
+        self.observer.on = strategy.wants_pending();
         let gap = loop {
             if !strategy.next_prefix(&mut prefix) {
                 break None;
@@ -194,6 +198,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 prefix: prefix.decisions.len().min(self.record.len()),
                 preemptions: self.context.preemptions(),
                 pruned: matches!(end, End::Pruned),
+                stopped: self.observer.stopped,
             };
             strategy.finished(&finished);
             if let End::Stopped(stop) = end {
@@ -296,6 +301,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             self.races.clear();
         }
         self.fair.clear();
+        self.observer.clear();
         self.execution.restart()?;
         let end = self.steps::<RECORDS, _>(prefix, choose, trace);
         let at_end = self.execution.finish();
@@ -325,6 +331,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             let mut allowed = enabled;
             let mut preemptible = false;
             if arity == 0 {
+                if RECORDS && self.observer.on {
+                    self.observer.at_point(&*self.execution, &self.happens_before, None, &mut self.record);
+                }
                 if enabled.is_empty() {
                     return Ok(self.nothing_enabled());
                 }
@@ -367,6 +376,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     preemptible,
                     preemptions,
                     decisions: self.record.decisions(),
+                    record: &self.record,
                 };
                 match choose.choose(&point) {
                     Choice::Take(decision) => decision,
@@ -391,6 +401,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 Decision::Thread(thread) => {
                     current = thread;
                     preempts = preemptible && running != Some(thread);
+                    if RECORDS && self.observer.on {
+                        self.observer.before_step(&*self.execution, thread);
+                    }
                 }
                 Decision::Value(value) => {
                     fingerprint = stir(fingerprint, u64::from(value) << 8 | 0xFF);
@@ -410,6 +423,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             arity = 0;
             if RECORDS {
                 self.record.performed(op);
+                if self.observer.on {
+                    self.observer.after_step(&*self.execution, &mut self.record);
+                }
                 // What was done, and what the thread will do next: both must be the same when this is
                 // replayed.
                 fingerprint = stir(fingerprint, u64::from(current.0) << 48 | code(&op));
@@ -429,12 +445,16 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 trace.push(self.described(current, preempts));
             }
             let is_access = matches!(op.kind, OpKind::Read | OpKind::Write);
-            if (self.has_cells || is_access || !self.execution.local_events().is_empty())
-                && let Some(race) = self.follow(current, &op)
-            {
-                return Ok(End::Stopped(race));
+            let mut race = None;
+            if self.has_cells || is_access || !self.execution.local_events().is_empty() {
+                race = self.follow(current, &op);
             }
-            if let Some(stop) = stop {
+            if let Some(stop) = race.or(stop) {
+                self.observer.stopped = true;
+                if RECORDS && self.observer.on {
+                    let execution = &*self.execution;
+                    self.observer.at_point(execution, &self.happens_before, Some(current), &mut self.record);
+                }
                 return Ok(End::Stopped(stop));
             }
         }

@@ -67,6 +67,11 @@ impl HappensBefore {
         &mut self.threads[thread.index()]
     }
 
+    /// A name for a thread that equivalent executions agree on.
+    pub(crate) fn name(&self, thread: ThreadId) -> u64 {
+        self.threads.get(thread.index()).map_or(0, |graph| graph.name)
+    }
+
     /// Names a thread that was just created.
     pub(crate) fn spawned(&mut self, parent: ThreadId, child: ThreadId) {
         let graph = self.thread(parent);

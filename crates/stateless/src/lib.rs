@@ -16,7 +16,9 @@ mod counterexample;
 mod coverage;
 mod explore;
 mod fair;
+mod gate;
 mod happens_before;
+mod observe;
 mod program;
 mod race;
 mod record;
@@ -26,10 +28,11 @@ pub mod strategy;
 pub use context_bound::ContextBound;
 pub use coverage::Coverage;
 pub use explore::{Explorer, Progress, explore, replay};
+pub use gate::Gate;
 pub use happens_before::StateHash;
 pub use program::{
     Description, Error, Event, Execution, LaunchError, LocalEvent, Program, Site, Stop, StopKind,
 };
-pub use record::{PointRecord, Record};
+pub use record::{Pending, PointRecord, Record};
 pub use settings::Settings;
 pub use strategy::{Choice, Finished, Point, Prefix, Strategy};

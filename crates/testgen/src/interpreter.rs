@@ -4,7 +4,7 @@ use selvedge_core::{
     Access, Decision, Location, MemoryOrder, ObjectId, Op, OpKind, ThreadId, ThreadSet, ViolationKind,
 };
 use selvedge_stateless::{
-    Description, Event, Execution, LaunchError, LocalEvent, Program as EngineProgram, Site, Stop, StopKind,
+    Description, Event, Execution, Gate, LaunchError, LocalEvent, Program as EngineProgram, Site, Stop, StopKind,
 };
 
 use crate::machine::{End, Local, Machine, Object, Performed};
@@ -143,6 +143,27 @@ impl Execution for Interpretation<'_> {
             also: done.touches.get(1).and_then(|(object, _)| known(object)),
             ..Op::default()
         }
+    }
+
+    fn gate(&self, thread: ThreadId) -> Gate {
+        let (condition, signal, timed) = self.machine.waits_for(thread.index());
+        let gate = match condition {
+            None => Gate::OPEN,
+            Some((object, set)) => {
+                let known = self.objects.iter().position(|other| *other == object);
+                let object = ObjectId::new(known.expect("what a thread is about to touch is known") as u32);
+                if set { Gate::set(object, 1) } else { Gate::clear(object, 1) }
+            }
+        };
+        if signal { gate.and_signal().timed(timed) } else { gate.timed(timed) }
+    }
+
+    fn is_signalled(&self, thread: ThreadId) -> bool {
+        self.machine.is_signalled(thread.index())
+    }
+
+    fn word(&self, object: ObjectId) -> u64 {
+        self.objects.get(object.index()).map_or(0, |object| self.machine.word(*object))
     }
 
     fn step(&mut self, decision: Decision) -> Event {

@@ -41,6 +41,8 @@ pub struct Point<'a> {
     pub preemptions: u32,
     /// The decisions so far.
     pub decisions: &'a [Decision],
+    /// The execution so far.
+    pub record: &'a Record,
 }
 
 impl Point<'_> {
@@ -105,6 +107,8 @@ pub struct Finished<'a> {
     pub preemptions: u32,
     /// It was ended by [`Choice::Prune`].
     pub pruned: bool,
+    /// Its last step ended it, whatever other threads could still have done: something went wrong in it.
+    pub stopped: bool,
 }
 
 /// An algorithm that decides which executions to run.
@@ -135,6 +139,11 @@ pub trait Strategy {
 
     /// Whether the bounds have cut anything off so far.
     fn cut(&self) -> bool;
+
+    /// Whether it needs to see every thread's next step at every point: [`Record::pending`].
+    fn wants_pending(&self) -> bool {
+        false
+    }
 
     /// Whether the executions of every lower bound are explored before those of a higher one.
     fn in_order(&self) -> bool {
