@@ -16,6 +16,7 @@ use crate::counterexample;
 use crate::coverage::{Coverage, Visited};
 use crate::fair::Fair;
 use crate::happens_before::{HappensBefore, StateHash};
+use crate::local_state::LocalStates;
 use crate::observe::Observer;
 use crate::program::{Error, Event, Execution, LocalEvent, Program, Site, Stop, StopKind};
 use crate::race::RaceDetector;
@@ -103,6 +104,7 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     reached: Vec<StateHash>,
     prefix_length: usize,
     observer: Observer,
+    local_states: LocalStates,
     executions_by_preemptions: Vec<u64>,
     steps: u64,
     longest: usize,
@@ -141,6 +143,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             reached: Vec::new(),
             prefix_length: 0,
             observer: Observer::default(),
+            local_states: LocalStates::default(),
             executions_by_preemptions: Vec::new(),
             steps: 0,
             longest: 0,
@@ -302,6 +305,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         }
         self.fair.clear();
         self.observer.clear();
+        self.local_states.clear();
         self.execution.restart()?;
         let end = self.steps::<RECORDS, _>(prefix, choose, trace);
         let at_end = self.execution.finish();
@@ -320,7 +324,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         mut trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
         let counts_states = self.settings.coverage >= Coverage::States;
-        let hashes = self.settings.coverage > Coverage::Executions;
+        let hashes = self.settings.coverage > Coverage::Executions || self.observer.on;
+        let counts_local_states = self.settings.coverage >= Coverage::LocalStates;
         let mut fingerprint = 0_u64;
         let mut arity = 0;
         let mut current = ThreadId(0);
@@ -410,6 +415,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     if hashes {
                         self.happens_before.value(current, value);
                     }
+                    if counts_local_states {
+                        self.local_states.value(value);
+                    }
                 }
             }
             let (op, stop) = match self.execution.step(decision) {
@@ -441,6 +449,10 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     self.reached.push(self.happens_before.hash());
                 }
             }
+            if counts_local_states {
+                let state = self.local_states.step(current, &op, &self.happens_before);
+                self.visited.local_state(state);
+            }
             if let Some(trace) = trace.as_deref_mut() {
                 trace.push(self.described(current, preempts));
             }
@@ -463,7 +475,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
     /// Brings clocks and names up to date with the step that was taken, and says whether it raced.
     fn follow(&mut self, thread: ThreadId, op: &Op) -> Option<Box<Stop>> {
         let is_access = matches!(op.kind, OpKind::Read | OpKind::Write);
-        let hashes = self.settings.coverage > Coverage::Executions;
+        let hashes = self.settings.coverage > Coverage::Executions || self.observer.on;
         let mut race = None;
         if self.has_cells {
             let site = if is_access { self.execution.site() } else { Site::default() };
@@ -477,7 +489,10 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             for event in events.drain(..) {
                 match event {
                     LocalEvent::By(other) => thread = other,
-                    LocalEvent::Spawned(child) if hashes => self.happens_before.spawned(thread, child),
+                    LocalEvent::Spawned(child) if hashes => {
+                        self.happens_before.spawned(thread, child);
+                        self.local_states.spawned(thread, child);
+                    }
                     LocalEvent::Read(..) | LocalEvent::Write(..) => self.has_cells = true,
                     _ => {}
                 }
@@ -539,7 +554,10 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             states: if counted >= Coverage::States { self.visited.states() } else { None },
             transitions: None,
             elapsed: budget.began.elapsed(),
-            extra: Vec::new(),
+            extra: (counted >= Coverage::LocalStates)
+                .then(|| ("local_states".into(), self.visited.local_states().count() as u64))
+                .into_iter()
+                .collect(),
         }
     }
 
@@ -595,6 +613,11 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
     /// reached it. For tests that compare searches.
     pub fn terminal_orders(&self) -> impl Iterator<Item = (StateHash, u32)> + '_ {
         self.visited.terminal_hashes()
+    }
+
+    /// The local states that were reached, where they are counted. For tests that compare searches.
+    pub fn local_states(&self) -> impl Iterator<Item = StateHash> + '_ {
+        self.visited.local_states()
     }
 
     /// How many executions there were with 0, 1, 2, ... preemptions.

@@ -118,7 +118,7 @@ impl HappensBefore {
 
 /// A hash of a pair of words, both halves of it well mixed.
 #[inline]
-fn mix(a: u64, b: u64) -> u128 {
+pub(crate) fn mix(a: u64, b: u64) -> u128 {
     let product = u128::from(a ^ 0x9E37_79B9_7F4A_7C15) * u128::from(b ^ 0xD1B5_4A32_D192_ED03);
     let low = (product as u64) ^ a.rotate_left(32);
     let high = ((product >> 64) as u64) ^ b;

@@ -11,13 +11,16 @@
 
 #![forbid(unsafe_code)]
 
+mod config;
 mod context_bound;
 mod counterexample;
 mod coverage;
 mod explore;
 mod fair;
 mod gate;
+mod graph;
 mod happens_before;
+mod local_state;
 mod observe;
 mod program;
 mod race;

@@ -149,11 +149,12 @@ impl Execution for Interpretation<'_> {
         let (condition, signal, timed) = self.machine.waits_for(thread.index());
         let gate = match condition {
             None => Gate::OPEN,
-            Some((object, set)) => {
-                let known = self.objects.iter().position(|other| *other == object);
-                let object = ObjectId::new(known.expect("what a thread is about to touch is known") as u32);
-                if set { Gate::set(object, 1) } else { Gate::clear(object, 1) }
-            }
+            Some((object, set)) => match self.objects.iter().position(|other| *other == object) {
+                Some(known) if set => Gate::set(ObjectId::new(known as u32), 1),
+                Some(known) => Gate::clear(ObjectId::new(known as u32), 1),
+                // Only after a failure are threads left where nobody has asked what they touch.
+                None => Gate::OPEN,
+            },
         };
         if signal { gate.and_signal().timed(timed) } else { gate.timed(timed) }
     }

@@ -4,8 +4,11 @@
 //! and how it goes on after that ([`Strategy::choose`]). `choose` only reads, so that an execution can run
 //! elsewhere and report back.
 
+mod backtrack;
+mod bpor;
 mod depth;
 mod dfs;
+mod dpor;
 mod iterative;
 mod pct;
 mod random;
@@ -15,8 +18,10 @@ use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
 use crate::record::Record;
 
+pub use bpor::Bpor;
 pub use depth::Depth;
 pub use dfs::Dfs;
+pub use dpor::Dpor;
 pub use iterative::{Cost, Iterative};
 pub use pct::Pct;
 pub use random::Random;
