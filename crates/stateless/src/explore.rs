@@ -382,6 +382,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     preemptions,
                     decisions: self.record.decisions(),
                     record: &self.record,
+                    state: self.happens_before.hash(),
                 };
                 match choose.choose(&point) {
                     Choice::Take(decision) => decision,
@@ -390,6 +391,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             };
             self.record.push(decision);
             if RECORDS {
+                if self.observer.on {
+                    self.record.note_state(self.happens_before.hash());
+                }
                 let choice = PointRecord {
                     running,
                     preemptible,

@@ -18,8 +18,6 @@ pub(crate) struct Event {
     pub(crate) op: Op,
     /// The decision that chose the thread.
     pub(crate) point: u32,
-    /// The values that the step chose, hashed; 0 when it chose none.
-    pub(crate) values: u64,
 }
 
 /// A thread of an execution.
@@ -49,6 +47,9 @@ pub(crate) struct Graph {
     /// The event that each decision belongs to.
     pub(crate) event_of: Vec<u32>,
     pub(crate) races: Vec<Race>,
+    /// The values that steps chose, each among how many; and where those of each event end.
+    choices: Vec<(u32, u32)>,
+    choices_at: Vec<u32>,
     /// The threads that could have been chosen instead of each event's.
     enabled_before: Vec<ThreadSet>,
     /// Clocks of operations that were not performed.
@@ -99,13 +100,11 @@ impl Graph {
         self.note_pending(record, 0, mode);
         let mut changes = record.changes().iter().peekable();
         let mut signals = record.signals().iter().peekable();
-        let (mut values, mut point) = (0_u64, 0);
+        let mut point = 0;
         for index in 0..record.len() {
             match record.decisions()[index] {
-                Decision::Thread(_) => (point, values) = (index, 0),
-                Decision::Value(value) => {
-                    values = (values ^ u64::from(value + 1)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-                }
+                Decision::Thread(_) => point = index,
+                Decision::Value(value) => self.choices.push((value, record.points()[index].arity)),
             }
             self.event_of.push(self.events.len() as u32);
             if matches!(record.decisions().get(index + 1), Some(Decision::Value(_))) {
@@ -116,10 +115,11 @@ impl Graph {
             };
             let number = self.threads[thread.index()].events.len() as u32;
             let op = record.points()[index].op;
-            let event = Event { thread, number, op, point: point as u32, values };
+            let event = Event { thread, number, op, point: point as u32 };
             if mode == Races::Reduced {
                 self.enabled_before.push(record.enabled(&record.points()[point]).collect());
             }
+            self.choices_at.push(self.choices.len() as u32);
             let number = self.events.len() as u32;
             while let Some((_, object, difference)) = changes.next_if(|change| change.0 as usize == index) {
                 self.words.changed(*object as usize, number, *difference);
@@ -156,6 +156,8 @@ impl Graph {
             line.ended = false;
             line.creator = None;
         }
+        self.choices.clear();
+        self.choices_at.clear();
         self.races.clear();
         self.extra.clear();
         self.words.clear(record);
@@ -209,9 +211,8 @@ impl Graph {
                 let line = &self.threads[other].events;
                 let up_to = line.partition_point(|other| *other < event);
                 let needed = clock[other] as usize;
-                let after = line[up_to..].partition_point(|other| {
-                    !self.happens_before(event as usize, *other as usize)
-                });
+                let after = line[up_to..]
+                    .partition_point(|other| !self.happens_before(event as usize, *other as usize));
                 up_to.max(needed.min(up_to + after)) as u32
             })
             .collect();
@@ -222,7 +223,8 @@ impl Graph {
     /// The dependent steps that nothing stands between: those that could change places with the thread's
     /// next operation. `second` is the event of that operation, if it was performed.
     fn reduced_races(&mut self, thread: ThreadId, op: &Op, second: Option<usize>) {
-        let before = self.threads[thread.index()].events.iter().rev().find(|event| Some(**event as usize) != second);
+        let before =
+            self.threads[thread.index()].events.iter().rev().find(|event| Some(**event as usize) != second);
         let before = before.copied().or(self.threads[thread.index()].creator);
         let begin = self.races.len();
         let clock = match second {
@@ -410,6 +412,12 @@ impl Graph {
                 steps: vec![Vec::new(); self.width],
             });
         }
+    }
+
+    /// The values that an event's step chose, each among how many.
+    pub(crate) fn choices(&self, event: usize) -> &[(u32, u32)] {
+        let begin = event.checked_sub(1).map_or(0, |before| self.choices_at[before] as usize);
+        &self.choices[begin..self.choices_at[event] as usize]
     }
 
     /// How many steps of each thread happened before an event, itself included.

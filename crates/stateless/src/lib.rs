@@ -20,6 +20,7 @@ mod fair;
 mod gate;
 mod graph;
 mod happens_before;
+mod lattice;
 mod local_state;
 mod observe;
 mod program;

@@ -4,6 +4,7 @@
 use selvedge_core::{Decision, Op, ThreadId, ThreadSet};
 
 use crate::gate::Gate;
+use crate::happens_before::StateHash;
 
 /// One decision and the choice that there was.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +59,8 @@ struct Details {
     pending_at: Vec<u32>,
     /// A name for each thread that equivalent executions agree on.
     names: Vec<u64>,
-    /// For each thread, how many decisions had been made when it was created.
-    created: Vec<u32>,
+    /// The state before each decision.
+    states: Vec<StateHash>,
     /// By how much the words of the objects that a step touched have changed: the index of the decision
     /// that completed the step, the object, and the difference.
     changes: Vec<(u32, u32, u64)>,
@@ -121,9 +122,9 @@ impl Record {
         self.details.names.len()
     }
 
-    /// How many decisions had been made when a thread was created; 0 for the first thread.
-    pub(crate) fn created(&self, thread: ThreadId) -> usize {
-        self.details.created[thread.index()] as usize
+    /// The state before a decision, where the strategy wants it.
+    pub(crate) fn state(&self, step: usize) -> StateHash {
+        self.details.states[step]
     }
 
     pub(crate) fn changes(&self) -> &[(u32, u32, u64)] {
@@ -146,7 +147,7 @@ impl Record {
         details.pending.clear();
         details.pending_at.clear();
         details.names.clear();
-        details.created.clear();
+        details.states.clear();
         details.changes.clear();
         details.initial.clear();
         details.signals.clear();
@@ -177,6 +178,11 @@ impl Record {
         }
     }
 
+    /// Notes the state before the next decision.
+    pub(crate) fn note_state(&mut self, state: StateHash) {
+        self.details.states.push(state);
+    }
+
     /// Notes every thread's next step before the next decision.
     pub(crate) fn note_pending(&mut self, pending: impl Iterator<Item = Pending>) {
         let details = &mut self.details;
@@ -195,10 +201,9 @@ impl Record {
         initial[object].get_or_insert_with(word);
     }
 
-    /// Notes that there is a thread, before the next decision.
+    /// Notes that there is a thread.
     pub(crate) fn note_thread(&mut self, name: u64) {
         self.details.names.push(name);
-        self.details.created.push(self.decisions.len() as u32);
     }
 
     /// Notes what the step that the last decision completed did to an object.

@@ -4,7 +4,8 @@ use selvedge_core::{
     Access, Decision, Location, MemoryOrder, ObjectId, Op, OpKind, ThreadId, ThreadSet, ViolationKind,
 };
 use selvedge_stateless::{
-    Description, Event, Execution, Gate, LaunchError, LocalEvent, Program as EngineProgram, Site, Stop, StopKind,
+    Description, Event, Execution, Gate, LaunchError, LocalEvent, Program as EngineProgram, Site, Stop,
+    StopKind,
 };
 
 use crate::machine::{End, Local, Machine, Object, Performed};

@@ -305,7 +305,9 @@ impl Backtracking {
             }
         }
         if self.policy.preemptions.is_some() {
-            let begin = (0..at).rev().find(|index| self.path[*index].arity == 0 && self.path[*index].begins_context());
+            let begin = (0..at)
+                .rev()
+                .find(|index| self.path[*index].arity == 0 && self.path[*index].begins_context());
             if let Some(begin) = begin {
                 let node = &mut self.path[begin];
                 if node.allowed.contains(race.thread) {

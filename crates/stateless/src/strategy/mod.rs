@@ -6,6 +6,8 @@
 
 mod backtrack;
 mod bpor;
+mod cb_por;
+mod context_cost;
 mod depth;
 mod dfs;
 mod dpor;
@@ -16,9 +18,11 @@ mod replay;
 
 use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
+use crate::happens_before::StateHash;
 use crate::record::Record;
 
 pub use bpor::Bpor;
+pub use cb_por::CbPor;
 pub use depth::Depth;
 pub use dfs::Dfs;
 pub use dpor::Dpor;
@@ -48,6 +52,8 @@ pub struct Point<'a> {
     pub decisions: &'a [Decision],
     /// The execution so far.
     pub record: &'a Record,
+    /// The state, for strategies that want to see what is pending.
+    pub state: StateHash,
 }
 
 impl Point<'_> {

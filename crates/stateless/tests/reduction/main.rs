@@ -25,7 +25,8 @@ fn verify_theme(theme: Theme, limits: Limits, programs: u64, property: fn(&Case)
             None => {}
             Some(Ok(())) => verified += 1,
             Some(Err(first)) => {
-                let fails = |program: &Program| matches!(verify_with(program, limits, property), Some(Err(_)));
+                let fails =
+                    |program: &Program| matches!(verify_with(program, limits, property), Some(Err(_)));
                 let mut smallest = program.clone();
                 while let Some(next) = smaller(&smallest).into_iter().find(&fails) {
                     smallest = next;
@@ -82,5 +83,19 @@ fn bpor_within_both_bounds() {
         verify_theme(Theme::Spins, limits, 100, |case| case.bpor(true));
         verify_theme(Theme::Condvars, limits, 60, |case| case.bpor(true));
         verify_theme(Theme::Mixed, limits, 60, |case| case.bpor(true));
+    }
+}
+
+#[test]
+fn cb_por_reaches_every_terminal_order_within_the_bound_once() {
+    verify_all(LIMITS, 100, |case| case.cb_por());
+}
+
+#[test]
+fn cb_por_within_the_fair_bound() {
+    for yields in 0..=1 {
+        let limits = Limits { yields: Some(yields), max_steps: 40, ..LIMITS };
+        verify_theme(Theme::Spins, limits, 60, |case| case.cb_por());
+        verify_theme(Theme::Mixed, limits, 60, |case| case.cb_por());
     }
 }

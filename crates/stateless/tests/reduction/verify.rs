@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use selvedge_core::{Bounds, Decision};
-use selvedge_stateless::strategy::{Bpor, Dpor};
+use selvedge_stateless::strategy::{Bpor, CbPor, Dpor};
 use selvedge_stateless::{
     Choice, Coverage, Explorer, Finished, Point, Prefix, Settings, StateHash, Strategy,
 };
@@ -130,14 +130,16 @@ impl Case {
     pub fn bpor(&self, optimised: bool) -> Verified {
         let most = self.brute.most_preemptions();
         for bound in 0..=most + 1 {
-            let mut bpor = Bpor::new(Some(bound), self.limits.yields.is_some()).optimised(optimised).at_bound();
+            let mut bpor =
+                Bpor::new(Some(bound), self.limits.yields.is_some()).optimised(optimised).at_bound();
             let found = self.search(&mut bpor)?;
             self.same_local_states(&found, bound).map_err(|error| format!("bound {bound}: {error}"))?;
             let violated = self.least_violation().is_some_and(|least| least <= bound);
             equal("violation", found.violation.is_some(), violated)?;
         }
         let settings = Settings { keep_going: false, ..self.settings() };
-        let found = self.search_with(&mut Bpor::new(Some(most + 1), self.limits.yields.is_some()), settings)?;
+        let found =
+            self.search_with(&mut Bpor::new(Some(most + 1), self.limits.yields.is_some()), settings)?;
         equal("least violation", found.violation, self.least_violation())?;
         if found.violation.is_none() {
             equal("complete", found.complete, true)?;
@@ -150,5 +152,35 @@ impl Case {
         let found = self.search(&mut bpor)?;
         equal("violation", found.violation.is_some(), self.least_violation().is_some())?;
         self.same_local_states(&found, u32::MAX)
+    }
+
+    /// Every terminal order that an execution within the bound has, exactly once.
+    pub fn cb_por(&self) -> Verified {
+        let most = self.brute.most_preemptions();
+        for bound in 0..=most + 1 {
+            let mut cb_por = CbPor::new(Some(bound), self.limits.yields).at_bound();
+            let found = self.search(&mut cb_por)?;
+            let orders = self.brute.orders_within(bound);
+            equal(&format!("orders at {bound}"), found.orders.len(), orders)?;
+            equal("executions", found.executions - cb_por.blocked(), orders as u64)?;
+            let violated = self.least_violation().is_some_and(|least| least <= bound);
+            equal("violation", found.violation.is_some(), violated)?;
+        }
+        let mut cb_por = CbPor::new(Some(most + 1), self.limits.yields);
+        let found = self.search(&mut cb_por)?;
+        let orders = self.brute.orders_within(u32::MAX);
+        equal("all orders", found.orders.len(), orders)?;
+        equal("executions over all bounds", found.executions - cb_por.blocked(), orders as u64)?;
+        let mut unbounded = CbPor::new(None, self.limits.yields);
+        let found = self.search(&mut unbounded)?;
+        equal("orders without a bound", found.orders.len(), orders)?;
+        equal("executions without a bound", found.executions, orders as u64)?;
+        let settings = Settings { keep_going: false, ..self.settings() };
+        let found = self.search_with(&mut CbPor::new(Some(most + 1), self.limits.yields), settings)?;
+        equal("least violation", found.violation, self.least_violation())?;
+        if found.violation.is_none() {
+            equal("complete", found.complete, true)?;
+        }
+        Ok(())
     }
 }
