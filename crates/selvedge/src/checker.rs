@@ -115,7 +115,7 @@ impl Default for Checker {
 }
 
 impl Checker {
-    /// The default settings: iterative context bounding with at most 2 preemptions.
+    /// The default settings: every partial order with at most 2 preemptions, fewest first.
     pub fn new() -> Self {
         Checker::default()
     }
@@ -353,7 +353,7 @@ impl Checker {
     /// The default bound on preemptions is for strategies that need one.
     fn algorithm(&self) -> Box<dyn selvedge_stateless::Strategy> {
         let preemptions = self.preemptions.unwrap_or(match self.strategy {
-            Strategy::Icb | Strategy::CbPor | Strategy::Bpor => Some(2),
+            Strategy::Icb | Strategy::CbPor | Strategy::CbPorAll | Strategy::Bpor => Some(2),
             _ => None,
         });
         match self.strategy {
@@ -364,6 +364,7 @@ impl Checker {
             Strategy::Dfs => Box::new(Dfs::new(preemptions)),
             Strategy::CbPor if self.at_bound => Box::new(CbPor::new(preemptions, self.yields).at_bound()),
             Strategy::CbPor => Box::new(CbPor::new(preemptions, self.yields)),
+            Strategy::CbPorAll => Box::new(CbPor::new(preemptions, self.yields).all()),
             Strategy::Bpor if self.at_bound => {
                 Box::new(Bpor::new(preemptions, self.yields.is_some()).at_bound())
             }

@@ -15,13 +15,15 @@ use std::str::FromStr;
 pub enum Strategy {
     /// Iterative context bounding: every execution with 0 preemptions, then every one with 1, and so on. The
     /// first violation that it finds needs the fewest preemptions.
-    #[default]
     Icb,
     /// Depth-first search over all executions, or over those within the bound on preemptions.
     Dfs,
     /// Iterative context bounding with partial-order reduction: every terminal partial order that an execution
     /// within the bound has, once, fewest preemptions first. Remembers the states that it has been through.
+    #[default]
     CbPor,
+    /// The same with every prefix of such a partial order, at the bound at once.
+    CbPorAll,
     /// Bounded partial-order reduction: every local state within the bounds, fewest preemptions first, in
     /// memory that does not grow with the search.
     Bpor,
@@ -40,10 +42,11 @@ pub enum Strategy {
 
 impl Strategy {
     /// Every strategy, by name.
-    pub const ALL: [(&'static str, Strategy); 9] = [
+    pub const ALL: [(&'static str, Strategy); 10] = [
         ("icb", Strategy::Icb),
         ("dfs", Strategy::Dfs),
         ("cb-por", Strategy::CbPor),
+        ("cb-por-all", Strategy::CbPorAll),
         ("bpor", Strategy::Bpor),
         ("dpor", Strategy::Dpor),
         ("delay", Strategy::Delay),

@@ -31,18 +31,26 @@ fn agree(unbounded: bool, program: fn()) {
     }
 }
 
+/// Three threads with two critical sections each on one lock.
+fn three_times_two_sections() {
+    let lock = Arc::new(Mutex::new(0));
+    let threads: Vec<_> = (0..3)
+        .map(|_| {
+            let lock = lock.clone();
+            thread::spawn(move || (0..2).for_each(|_| *lock.lock().unwrap() += 1))
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
 #[test]
 fn mutexes() {
-    agree(false, || {
-        let lock = Arc::new(Mutex::new(0));
-        let threads: Vec<_> = (0..3)
-            .map(|_| {
-                let lock = lock.clone();
-                thread::spawn(move || (0..2).for_each(|_| *lock.lock().unwrap() += 1))
-            })
-            .collect();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
-    });
+    agree(false, three_times_two_sections);
+    for (bound, expected) in [(Some(0), 6), (Some(1), 24), (Some(2), 60), (None, 90)] {
+        let found = orders(Strategy::CbPor, bound, three_times_two_sections);
+        assert_eq!(found, (expected, expected), "{bound:?}");
+    }
+    assert_eq!(orders(Strategy::Dpor, None, three_times_two_sections), (90, 90));
 }
 
 #[test]

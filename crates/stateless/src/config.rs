@@ -36,6 +36,11 @@ impl Words {
         self.signals.resize_with(record.threads(), Vec::new);
     }
 
+    #[cfg(test)]
+    pub(crate) fn signals_for(&mut self, threads: usize) {
+        self.signals.resize_with(threads, Vec::new);
+    }
+
     pub(crate) fn initial(&mut self, object: usize, record: &Record) {
         while self.objects.len() <= object {
             self.objects.push((record.initial_word(self.objects.len()), Vec::new()));

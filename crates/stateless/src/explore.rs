@@ -454,8 +454,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 }
             }
             if counts_local_states {
-                let state = self.local_states.step(current, &op, &self.happens_before);
-                self.visited.local_state(state);
+                self.local_states.step(current, &op, &self.happens_before);
             }
             if let Some(trace) = trace.as_deref_mut() {
                 trace.push(self.described(current, preempts));
@@ -541,6 +540,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             self.visited.order(self.happens_before.hash(), preemptions);
         }
         if self.settings.coverage >= Coverage::States {
+            for &state in self.local_states.reached() {
+                self.visited.local_state(state);
+            }
             for &state in &self.reached {
                 self.visited.state(state);
             }

@@ -431,3 +431,44 @@ impl Graph {
         self.clock(second)[event.thread.index()] > event.number
     }
 }
+
+#[cfg(test)]
+impl Graph {
+    /// A graph of local steps with given edges, for tests: thread 0 takes one step, which creates the others
+    /// and ends; then come these events, each a thread and the (thread, steps) pairs that it depends on.
+    pub(crate) fn from_edges(threads: usize, events: &[(usize, Vec<(usize, u32)>)]) -> Self {
+        let line = |thread: usize| ThreadLine {
+            name: (thread as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+            pending: vec![(Op::default(), Gate::OPEN)],
+            creator: (thread > 0).then_some(0),
+            ..ThreadLine::default()
+        };
+        let mut graph =
+            Graph { threads: (0..threads).map(line).collect(), width: threads, ..Graph::default() };
+        graph.words.signals_for(threads);
+        for (thread, after) in std::iter::once(&(0, Vec::new())).chain(events) {
+            let index = graph.events.len();
+            let number = graph.threads[*thread].events.len() as u32;
+            let id = ThreadId(*thread as u32);
+            graph.events.push(Event { thread: id, number, op: Op::default(), point: index as u32 });
+            graph.choices_at.push(0);
+            let mut clock = vec![0; threads];
+            let before = graph.threads[*thread].events.last().copied();
+            let creator = graph.threads[*thread].creator;
+            let others = after.iter().map(|(other, steps)| graph.threads[*other].events[*steps as usize - 1]);
+            for event in before.into_iter().chain(creator).chain(others) {
+                for (mine, theirs) in clock.iter_mut().zip(graph.clock(event as usize)) {
+                    *mine = (*mine).max(*theirs);
+                }
+            }
+            clock[*thread] = number + 1;
+            graph.clocks.extend(clock);
+            graph.threads[*thread].events.push(index as u32);
+            graph.threads[*thread].pending.push((Op::default(), Gate::OPEN));
+        }
+        for line in &mut graph.threads {
+            line.ended = true;
+        }
+        graph
+    }
+}

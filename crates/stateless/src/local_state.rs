@@ -14,6 +14,8 @@ pub(crate) struct LocalStates {
     threads: Vec<u128>,
     objects: Vec<Accesses>,
     value: u64,
+    /// Those that the execution has been in.
+    reached: Vec<u128>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +30,7 @@ impl LocalStates {
     pub(crate) fn clear(&mut self) {
         self.threads.clear();
         self.objects.clear();
+        self.reached.clear();
         self.value = 0;
     }
 
@@ -49,8 +52,13 @@ impl LocalStates {
         self.value = mix(self.value, u64::from(value) + 1) as u64;
     }
 
-    /// A thread took a step; the hash of its new local state.
-    pub(crate) fn step(&mut self, thread: ThreadId, op: &Op, names: &HappensBefore) -> u128 {
+    /// The hashes of the local states that the execution has been in.
+    pub(crate) fn reached(&self) -> &[u128] {
+        &self.reached
+    }
+
+    /// A thread took a step.
+    pub(crate) fn step(&mut self, thread: ThreadId, op: &Op, names: &HappensBefore) {
         let kind = (op.kind as u64) << 8 | (op.access as u64) << 4 | u64::from(op.timed_out) << 2;
         let mut hash = fold(*self.thread(thread), mix(names.name(thread), kind ^ self.value << 16));
         self.value = 0;
@@ -70,7 +78,7 @@ impl LocalStates {
             }
         }
         *self.thread(thread) = hash;
-        hash
+        self.reached.push(hash);
     }
 }
 

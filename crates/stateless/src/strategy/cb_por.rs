@@ -2,7 +2,8 @@
 //! bound exactly once.
 //!
 //! Musuvathi, Qadeer: *Partial-Order Reduction for Context-Bounded State Exploration* (MSR-TR-2007-12),
-//! Algorithm 2 with `Mark`. States are happens-before graphs by their canonical hashes.
+//! Algorithm 2 with `Mark`; and Algorithm 1, which visits every prefix within the bound too. States are
+//! happens-before graphs by their canonical hashes.
 //!
 //! Deviations:
 //! 1. A state that was never executed has no successor to look up before its step is taken. What is kept of
@@ -11,7 +12,8 @@
 //! 2. `Search` takes a step if the execution that it is on can afford it, not if some other linearization
 //!    could; so every execution has no more preemptions than the bound, and a counterexample is the simplest
 //!    as it stands. Nothing is missed, because a state that was left early is not in H; an execution may end
-//!    without reaching a new terminal state, and these are counted.
+//!    without reaching a new terminal state, and these are counted. Algorithm 1 puts states into H when it
+//!    first visits them, so there a step is taken if its context bound allows it, as in the paper.
 //! 3. A step that ends the execution (a violation) happens after everything.
 //! 4. Terminal graphs are kept, so that the next bound need not run them again: they are marked anew.
 //! 5. When the tables have grown past a limit, nothing more is marked: the search goes on as a plain bounded
@@ -38,6 +40,8 @@ use crate::lattice::Lattice;
 /// ```
 #[derive(Debug)]
 pub struct CbPor {
+    /// Algorithm 1 rather than 2.
+    all: bool,
     most: Option<u32>,
     bound: Option<u32>,
     path: Vec<Node>,
@@ -67,7 +71,9 @@ struct Marks {
 struct Node {
     decision: Decision,
     tried: Vec<Decision>,
-    fingerprint: u64,
+    /// Threads that this execution cannot afford to choose, and another one to this state can.
+    cheaper: Vec<ThreadId>,
+    fingerprint: Option<u64>,
     state: u128,
     arity: u32,
     running: Option<ThreadId>,
@@ -89,6 +95,7 @@ impl CbPor {
         let bound = most.map(|_| 0);
         let cost = ContextCost::new(yields);
         CbPor {
+            all: false,
             most,
             bound,
             path: Vec::new(),
@@ -102,6 +109,11 @@ impl CbPor {
         }
     }
 
+    /// Every prefix of a partial order within the bound too (Algorithm 1), at the last bound at once.
+    pub fn all(self) -> Self {
+        CbPor { all: true, ..self }.at_bound()
+    }
+
     /// Goes to the last bound at once.
     pub fn at_bound(mut self) -> Self {
         self.bound = self.most;
@@ -112,6 +124,55 @@ impl CbPor {
     /// How many executions ended without reaching a new terminal state.
     pub fn blocked(&self) -> u64 {
         self.blocked
+    }
+
+    /// Puts the states of an execution into H (Algorithm 1).
+    fn visited(&mut self, execution: &Finished<'_>) {
+        self.graph.build(execution, Races::No);
+        let (graph, state) = (&self.graph, &mut self.state);
+        state.load(graph);
+        if execution.pruned {
+            // The state that it was ended in: where no step that it could afford was new.
+            let names = graph.threads.iter().enumerate();
+            self.path.push(Node {
+                decision: Decision::Value(u32::MAX),
+                tried: Vec::new(),
+                cheaper: Vec::new(),
+                fingerprint: None,
+                state: state.hash,
+                arity: 0,
+                running: None,
+                preemptible: false,
+                preemptions: u32::MAX,
+                threads: names.map(|(index, line)| (ThreadId(index as u32), line.name)).collect(),
+            });
+        }
+        let mut index = self.path.len();
+        for event in (0..=graph.events.len()).rev() {
+            // `state` is what there is before this event.
+            let begin = graph.events.get(event).map_or(execution.record.len(), |event| event.point as usize);
+            if self.marks.states.insert(state.hash) {
+                for thread in state.frontier(graph) {
+                    let step = state.remove(graph, thread);
+                    self.marks.step_into(graph, state.hash, step);
+                    state.add(graph, thread);
+                }
+            }
+            if begin < index {
+                index = begin;
+                let node = &mut self.path[begin];
+                let allowed = state.allowed(graph, self.marks.cost.yields);
+                node.cheaper.clear();
+                for thread in allowed {
+                    if self.marks.within(graph, state, thread) {
+                        node.cheaper.push(ThreadId(thread as u32));
+                    }
+                }
+            }
+            if let Some(last) = event.checked_sub(1) {
+                state.remove(graph, graph.events[last].thread.index());
+            }
+        }
     }
 
     /// Goes on to the next bound.
@@ -147,7 +208,7 @@ impl Strategy for CbPor {
                 if let Some(decision) = node.next_decision(&self.marks, self.bound, &mut self.cut) {
                     node.decision = decision;
                     node.tried.push(decision);
-                    prefix.expect = Some(node.fingerprint);
+                    prefix.expect = node.fingerprint;
                     prefix.decisions.clear();
                     prefix.decisions.extend(self.path.iter().map(|node| node.decision));
                     return true;
@@ -197,7 +258,8 @@ impl Strategy for CbPor {
             self.path.push(Node {
                 decision,
                 tried: vec![decision],
-                fingerprint: point.fingerprint,
+                cheaper: Vec::new(),
+                fingerprint: Some(point.fingerprint),
                 state: record.state(index).0,
                 arity: point.arity,
                 running: point.running,
@@ -205,6 +267,9 @@ impl Strategy for CbPor {
                 preemptions: point.preemptions,
                 threads,
             });
+        }
+        if self.all {
+            return self.visited(execution);
         }
         if execution.pruned {
             self.blocked += 1;
@@ -262,7 +327,9 @@ impl Node {
             if self.tried.contains(&decision) || marks.steps.contains(&(self.state, name, 0)) {
                 continue;
             }
-            if bound.is_some_and(|most| self.preemptions + price(thread) > most) {
+            let affordable = self.fingerprint.is_some()
+                && bound.is_none_or(|most| self.preemptions.saturating_add(price(thread)) <= most);
+            if !affordable && !self.cheaper.contains(&thread) {
                 *cut = true;
                 continue;
             }

@@ -3,6 +3,7 @@
 //!
 //! `SELVEDGE_LONG=N` runs N times as many programs.
 
+mod figures;
 mod verify;
 
 use selvedge_testgen::{Limits, Program, Theme, generate, smaller};
@@ -49,30 +50,30 @@ fn verify_all(limits: Limits, programs: u64, property: fn(&Case) -> Verified) {
 
 #[test]
 fn dpor_reaches_every_terminal_order_and_local_state() {
-    verify_all(LIMITS, 150, |case| case.dpor(true));
+    verify_all(LIMITS, 37, |case| case.dpor(true));
 }
 
 #[test]
 fn dpor_without_the_optimisations() {
-    verify_all(LIMITS, 80, |case| case.dpor(false));
+    verify_all(LIMITS, 20, |case| case.dpor(false));
 }
 
 #[test]
 fn bpor_reaches_every_local_state_within_the_preemption_bound() {
-    verify_all(LIMITS, 100, |case| case.bpor(true));
+    verify_all(LIMITS, 25, |case| case.bpor(true));
 }
 
 #[test]
 fn bpor_without_the_optimisations() {
-    verify_all(LIMITS, 50, |case| case.bpor(false));
+    verify_all(LIMITS, 12, |case| case.bpor(false));
 }
 
 #[test]
 fn bpor_within_the_fair_bound() {
     for yields in 0..=1 {
         let limits = Limits { yields: Some(yields), max_steps: 40, ..LIMITS };
-        verify_theme(Theme::Spins, limits, 100, |case| case.bpor_fair());
-        verify_theme(Theme::Mixed, limits, 60, |case| case.bpor_fair());
+        verify_theme(Theme::Spins, limits, 33, |case| case.bpor_fair());
+        verify_theme(Theme::Mixed, limits, 20, |case| case.bpor_fair());
     }
 }
 
@@ -80,22 +81,27 @@ fn bpor_within_the_fair_bound() {
 fn bpor_within_both_bounds() {
     for yields in 0..=1 {
         let limits = Limits { yields: Some(yields), max_steps: 40, ..LIMITS };
-        verify_theme(Theme::Spins, limits, 100, |case| case.bpor(true));
-        verify_theme(Theme::Condvars, limits, 60, |case| case.bpor(true));
-        verify_theme(Theme::Mixed, limits, 60, |case| case.bpor(true));
+        verify_theme(Theme::Spins, limits, 33, |case| case.bpor(true));
+        verify_theme(Theme::Condvars, limits, 20, |case| case.bpor(true));
+        verify_theme(Theme::Mixed, limits, 20, |case| case.bpor(true));
     }
 }
 
 #[test]
 fn cb_por_reaches_every_terminal_order_within_the_bound_once() {
-    verify_all(LIMITS, 100, |case| case.cb_por());
+    verify_all(LIMITS, 25, |case| case.cb_por());
 }
 
 #[test]
 fn cb_por_within_the_fair_bound() {
     for yields in 0..=1 {
         let limits = Limits { yields: Some(yields), max_steps: 40, ..LIMITS };
-        verify_theme(Theme::Spins, limits, 60, |case| case.cb_por());
-        verify_theme(Theme::Mixed, limits, 60, |case| case.cb_por());
+        verify_theme(Theme::Spins, limits, 20, |case| case.cb_por());
+        verify_theme(Theme::Mixed, limits, 20, |case| case.cb_por());
     }
+}
+
+#[test]
+fn cb_por_all_reaches_every_state_within_the_bound() {
+    verify_all(LIMITS, 15, |case| case.cb_por_all());
 }

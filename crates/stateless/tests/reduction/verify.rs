@@ -9,22 +9,23 @@ use selvedge_stateless::{
 };
 use selvedge_testgen::{End, Enumeration, Interpreter, Limits, Program, enumerate};
 
-pub type Verified = Result<(), String>;
+pub(crate) type Verified = Result<(), String>;
 
 /// A program with all its executions.
-pub struct Case {
+pub(crate) struct Case {
     interpreter: Interpreter,
     limits: Limits,
-    pub brute: Enumeration,
+    pub(crate) brute: Enumeration,
 }
 
 /// What a search came to.
-pub struct Found {
-    pub executions: u64,
-    pub orders: HashMap<StateHash, u32>,
-    pub local_states: BTreeSet<StateHash>,
-    pub violation: Option<u32>,
-    pub complete: bool,
+pub(crate) struct Found {
+    pub(crate) executions: u64,
+    pub(crate) orders: HashMap<StateHash, u32>,
+    pub(crate) local_states: BTreeSet<StateHash>,
+    pub(crate) states: usize,
+    pub(crate) violation: Option<u32>,
+    pub(crate) complete: bool,
 }
 
 /// Runs given schedules.
@@ -56,7 +57,7 @@ fn equal<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> V
 }
 
 impl Case {
-    pub fn new(program: &Program, limits: Limits) -> Option<Case> {
+    pub(crate) fn new(program: &Program, limits: Limits) -> Option<Case> {
         let brute = enumerate(program, limits)?;
         let interpreter = Interpreter { race_mode: limits.race_mode, ..Interpreter::new(program.clone()) };
         Some(Case { interpreter, limits, brute })
@@ -73,7 +74,7 @@ impl Case {
         }
     }
 
-    pub fn search(&self, strategy: &mut dyn Strategy) -> Result<Found, String> {
+    pub(crate) fn search(&self, strategy: &mut dyn Strategy) -> Result<Found, String> {
         self.search_with(strategy, self.settings())
     }
 
@@ -85,6 +86,7 @@ impl Case {
             executions: outcome.statistics.executions.unwrap_or(0),
             orders: explorer.terminal_orders().collect(),
             local_states: explorer.local_states().collect(),
+            states: outcome.statistics.states.unwrap_or(0) as usize,
             violation: outcome.violation().map(|violation| violation.preemptions),
             complete: outcome.guarantee().is_some_and(|guarantee| guarantee.complete),
         })
@@ -115,7 +117,7 @@ impl Case {
         equal("local states missing, too many", (missing, extra), (0, 0))
     }
 
-    pub fn dpor(&self, optimised: bool) -> Verified {
+    pub(crate) fn dpor(&self, optimised: bool) -> Verified {
         let mut dpor = Dpor::with(optimised);
         let found = self.search(&mut dpor)?;
         equal("violation", found.violation.is_some(), self.least_violation().is_some())?;
@@ -127,7 +129,7 @@ impl Case {
         self.same_local_states(&found, u32::MAX)
     }
 
-    pub fn bpor(&self, optimised: bool) -> Verified {
+    pub(crate) fn bpor(&self, optimised: bool) -> Verified {
         let most = self.brute.most_preemptions();
         for bound in 0..=most + 1 {
             let mut bpor =
@@ -147,7 +149,7 @@ impl Case {
         Ok(())
     }
 
-    pub fn bpor_fair(&self) -> Verified {
+    pub(crate) fn bpor_fair(&self) -> Verified {
         let mut bpor = Bpor::new(None, true);
         let found = self.search(&mut bpor)?;
         equal("violation", found.violation.is_some(), self.least_violation().is_some())?;
@@ -155,7 +157,7 @@ impl Case {
     }
 
     /// Every terminal order that an execution within the bound has, exactly once.
-    pub fn cb_por(&self) -> Verified {
+    pub(crate) fn cb_por(&self) -> Verified {
         let most = self.brute.most_preemptions();
         for bound in 0..=most + 1 {
             let mut cb_por = CbPor::new(Some(bound), self.limits.yields).at_bound();
@@ -180,6 +182,16 @@ impl Case {
         equal("least violation", found.violation, self.least_violation())?;
         if found.violation.is_none() {
             equal("complete", found.complete, true)?;
+        }
+        Ok(())
+    }
+
+    /// Every state within the bound.
+    pub(crate) fn cb_por_all(&self) -> Verified {
+        for bound in 0..=self.brute.most_preemptions() + 1 {
+            let found = self.search(&mut CbPor::new(Some(bound), self.limits.yields).all())?;
+            equal(&format!("states at {bound}"), found.states, self.brute.states_within(bound))?;
+            equal("orders", found.orders.len(), self.brute.orders_within(bound))?;
         }
         Ok(())
     }
