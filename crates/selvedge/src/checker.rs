@@ -115,7 +115,7 @@ impl Default for Checker {
 }
 
 impl Checker {
-    /// The default settings: every partial order with at most 2 preemptions, fewest first.
+    /// The default settings: iterative context bounding with at most 2 preemptions.
     pub fn new() -> Self {
         Checker::default()
     }
