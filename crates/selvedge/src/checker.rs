@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use selvedge_core::{Outcome, Schedule, Verdict};
 use selvedge_report::{Report, Style, to_json, to_text};
-use selvedge_stateless::strategy::{Cost, Depth, Dfs, Iterative, Pct, Random};
+use selvedge_stateless::strategy::{Bpor, CbPor, Cost, Depth, Dfs, Dpor, Iterative, Pct, Random};
 use selvedge_stateless::{Coverage, Error, Explorer, Settings};
 
 use crate::Strategy;
@@ -337,7 +337,7 @@ impl Checker {
         let samples = self.strategy.samples();
         let coverage = if samples { Coverage::Executions } else { Coverage::States };
         Settings {
-            yields: self.yields.filter(|_| !samples),
+            yields: self.yields.filter(|_| !samples && self.strategy != Strategy::Dpor),
             max_executions: self
                 .max_executions
                 .or(samples.then_some(SAMPLES).filter(|_| self.time_limit.is_none())),
@@ -353,7 +353,7 @@ impl Checker {
     /// The default bound on preemptions is for strategies that need one.
     fn algorithm(&self) -> Box<dyn selvedge_stateless::Strategy> {
         let preemptions = self.preemptions.unwrap_or(match self.strategy {
-            Strategy::Icb => Some(2),
+            Strategy::Icb | Strategy::CbPor | Strategy::CbPorAll | Strategy::Bpor => Some(2),
             _ => None,
         });
         match self.strategy {
@@ -362,6 +362,14 @@ impl Checker {
                 Box::new(Iterative::new(Cost::Preemptions, preemptions).csb(self.phase_preemptions))
             }
             Strategy::Dfs => Box::new(Dfs::new(preemptions)),
+            Strategy::CbPor if self.at_bound => Box::new(CbPor::new(preemptions, self.yields).at_bound()),
+            Strategy::CbPor => Box::new(CbPor::new(preemptions, self.yields)),
+            Strategy::CbPorAll => Box::new(CbPor::new(preemptions, self.yields).all()),
+            Strategy::Bpor if self.at_bound => {
+                Box::new(Bpor::new(preemptions, self.yields.is_some()).at_bound())
+            }
+            Strategy::Bpor => Box::new(Bpor::new(preemptions, self.yields.is_some())),
+            Strategy::Dpor => Box::new(Dpor::new()),
             Strategy::Delay => Box::new(Iterative::new(Cost::Delays, Some(self.delays))),
             Strategy::Depth => {
                 let increment = if self.at_bound { self.depth } else { 10 };

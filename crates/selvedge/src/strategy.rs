@@ -19,6 +19,17 @@ pub enum Strategy {
     Icb,
     /// Depth-first search over all executions, or over those within the bound on preemptions.
     Dfs,
+    /// Iterative context bounding with partial-order reduction: every terminal partial order that an execution
+    /// within the bound has, once, fewest preemptions first. Remembers the states that it has been through.
+    CbPor,
+    /// The same with every prefix of such a partial order, at the bound at once.
+    CbPorAll,
+    /// Bounded partial-order reduction: every local state within the bounds, fewest preemptions first, in
+    /// memory that does not grow with the search.
+    Bpor,
+    /// Dynamic partial-order reduction: every terminal partial order, without a bound. Loops that wait by
+    /// yielding do not end under it.
+    Dpor,
     /// In the order of delays: departures from a round-robin scheduler.
     Delay,
     /// Depth-first search over executions that are ended after a number of steps, which grows.
@@ -31,9 +42,13 @@ pub enum Strategy {
 
 impl Strategy {
     /// Every strategy, by name.
-    pub const ALL: [(&'static str, Strategy); 6] = [
+    pub const ALL: [(&'static str, Strategy); 10] = [
         ("icb", Strategy::Icb),
         ("dfs", Strategy::Dfs),
+        ("cb-por", Strategy::CbPor),
+        ("cb-por-all", Strategy::CbPorAll),
+        ("bpor", Strategy::Bpor),
+        ("dpor", Strategy::Dpor),
         ("delay", Strategy::Delay),
         ("depth", Strategy::Depth),
         ("random", Strategy::Random),

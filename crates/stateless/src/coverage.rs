@@ -15,6 +15,8 @@ pub enum Coverage {
     /// Distinct states too, that is, prefixes of them: an entry of memory for each.
     #[default]
     States,
+    /// Distinct local states of threads too: an entry of memory for each.
+    LocalStates,
 }
 
 /// Keys that are hashes already.
@@ -46,6 +48,7 @@ pub(crate) struct Visited {
     /// Each with the fewest preemptions that an execution reached it with.
     orders: HashMap<u128, u32, BuildHasherDefault<Passthrough>>,
     states: HashMap<u128, (), BuildHasherDefault<Passthrough>>,
+    local_states: HashMap<u128, (), BuildHasherDefault<Passthrough>>,
     overflow: bool,
     growth: Vec<(u64, u64)>,
 }
@@ -81,6 +84,20 @@ impl Visited {
 
     pub(crate) fn growth(&self) -> &[(u64, u64)] {
         &self.growth
+    }
+
+    /// Notes a local state that was reached.
+    pub(crate) fn local_state(&mut self, hash: u128) {
+        if self.local_states.len() < MOST_ENTRIES {
+            self.local_states.insert(hash, ());
+        } else {
+            self.overflow = true;
+        }
+    }
+
+    /// The local states that were reached.
+    pub(crate) fn local_states(&self) -> impl Iterator<Item = StateHash> + '_ {
+        self.local_states.keys().map(|hash| StateHash(*hash))
     }
 
     pub(crate) fn states(&self) -> Option<u64> {

@@ -16,6 +16,8 @@ use crate::counterexample;
 use crate::coverage::{Coverage, Visited};
 use crate::fair::Fair;
 use crate::happens_before::{HappensBefore, StateHash};
+use crate::local_state::LocalStates;
+use crate::observe::Observer;
 use crate::program::{Error, Event, Execution, LocalEvent, Program, Site, Stop, StopKind};
 use crate::race::RaceDetector;
 use crate::record::{PointRecord, Record};
@@ -101,6 +103,8 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     /// The states that the current execution has reached after its prefix.
     reached: Vec<StateHash>,
     prefix_length: usize,
+    observer: Observer,
+    local_states: LocalStates,
     executions_by_preemptions: Vec<u64>,
     steps: u64,
     longest: usize,
@@ -138,6 +142,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             visited: Visited::default(),
             reached: Vec::new(),
             prefix_length: 0,
+            observer: Observer::default(),
+            local_states: LocalStates::default(),
             executions_by_preemptions: Vec::new(),
             steps: 0,
             longest: 0,
@@ -171,6 +177,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         let (mut rows, mut first_violation) = (Vec::new(), None);
         let mut prefix = Prefix::default();
         let mut bound = strategy.bound();
+        self.observer.on = strategy.wants_pending();
         let gap = loop {
             if !strategy.next_prefix(&mut prefix) {
                 break None;
@@ -194,6 +201,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 prefix: prefix.decisions.len().min(self.record.len()),
                 preemptions: self.context.preemptions(),
                 pruned: matches!(end, End::Pruned),
+                stopped: self.observer.stopped,
             };
             strategy.finished(&finished);
             if let End::Stopped(stop) = end {
@@ -294,6 +302,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         self.happens_before.clear();
         self.races.clear();
         self.fair.clear();
+        self.observer.clear();
+        self.local_states.clear();
         self.execution.restart()?;
         let end = self.steps::<RECORDS, _>(prefix, choose, trace);
         let at_end = self.execution.finish();
@@ -312,7 +322,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         mut trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
         let counts_states = self.settings.coverage >= Coverage::States;
-        let hashes = self.settings.coverage > Coverage::Executions;
+        let hashes = self.settings.coverage > Coverage::Executions || self.observer.on;
+        let counts_local_states = self.settings.coverage >= Coverage::LocalStates;
         let mut fingerprint = 0_u64;
         let mut arity = 0;
         let mut current = ThreadId(0);
@@ -323,6 +334,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             let mut allowed = enabled;
             let mut preemptible = false;
             if arity == 0 {
+                if RECORDS && self.observer.on {
+                    self.observer.at_point(&*self.execution, &self.happens_before, None, &mut self.record);
+                }
                 if enabled.is_empty() {
                     return Ok(self.nothing_enabled());
                 }
@@ -365,6 +379,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     preemptible,
                     preemptions,
                     decisions: self.record.decisions(),
+                    record: &self.record,
+                    state: self.happens_before.hash(),
                 };
                 match choose.choose(&point) {
                     Choice::Take(decision) => decision,
@@ -373,6 +389,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             };
             self.record.push(decision);
             if RECORDS {
+                if self.observer.on {
+                    self.record.note_state(self.happens_before.hash());
+                }
                 let choice = PointRecord {
                     running,
                     preemptible,
@@ -389,11 +408,17 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 Decision::Thread(thread) => {
                     current = thread;
                     preempts = preemptible && running != Some(thread);
+                    if RECORDS && self.observer.on {
+                        self.observer.before_step(&*self.execution, thread);
+                    }
                 }
                 Decision::Value(value) => {
                     fingerprint = stir(fingerprint, u64::from(value) << 8 | 0xFF);
                     if hashes {
                         self.happens_before.value(current, value);
+                    }
+                    if counts_local_states {
+                        self.local_states.value(value);
                     }
                 }
             }
@@ -408,6 +433,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             arity = 0;
             if RECORDS {
                 self.record.performed(op);
+                if self.observer.on {
+                    self.observer.after_step(&*self.execution, &mut self.record);
+                }
                 // What was done, and what the thread will do next: both must be the same when this is
                 // replayed.
                 fingerprint = stir(fingerprint, u64::from(current.0) << 48 | code(&op));
@@ -423,16 +451,23 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     self.reached.push(self.happens_before.hash());
                 }
             }
+            if counts_local_states {
+                self.local_states.step(current, &op, &self.happens_before);
+            }
             if let Some(trace) = trace.as_deref_mut() {
                 trace.push(self.described(current, preempts));
             }
             let is_access = matches!(op.kind, OpKind::Read | OpKind::Write);
-            if (self.has_cells || is_access || !self.execution.local_events().is_empty())
-                && let Some(race) = self.follow(current, &op)
-            {
-                return Ok(End::Stopped(race));
+            let mut race = None;
+            if self.has_cells || is_access || !self.execution.local_events().is_empty() {
+                race = self.follow(current, &op);
             }
-            if let Some(stop) = stop {
+            if let Some(stop) = race.or(stop) {
+                self.observer.stopped = true;
+                if RECORDS && self.observer.on {
+                    let execution = &*self.execution;
+                    self.observer.at_point(execution, &self.happens_before, Some(current), &mut self.record);
+                }
                 return Ok(End::Stopped(stop));
             }
         }
@@ -441,7 +476,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
     /// Brings clocks and names up to date with the step that was taken, and says whether it raced.
     fn follow(&mut self, thread: ThreadId, op: &Op) -> Option<Box<Stop>> {
         let is_access = matches!(op.kind, OpKind::Read | OpKind::Write);
-        let hashes = self.settings.coverage > Coverage::Executions;
+        let hashes = self.settings.coverage > Coverage::Executions || self.observer.on;
         let mut race = None;
         if self.has_cells {
             let site = if is_access { self.execution.site() } else { Site::default() };
@@ -455,7 +490,10 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             for event in events.drain(..) {
                 match event {
                     LocalEvent::By(other) => thread = other,
-                    LocalEvent::Spawned(child) if hashes => self.happens_before.spawned(thread, child),
+                    LocalEvent::Spawned(child) if hashes => {
+                        self.happens_before.spawned(thread, child);
+                        self.local_states.spawned(thread, child);
+                    }
                     LocalEvent::Read(..) | LocalEvent::Write(..) => self.has_cells = true,
                     _ => {}
                 }
@@ -498,6 +536,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             self.visited.order(self.happens_before.hash(), preemptions);
         }
         if self.settings.coverage >= Coverage::States {
+            for &state in self.local_states.reached() {
+                self.visited.local_state(state);
+            }
             for &state in &self.reached {
                 self.visited.state(state);
             }
@@ -515,7 +556,10 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             states: if counted >= Coverage::States { self.visited.states() } else { None },
             transitions: None,
             elapsed: budget.began.elapsed(),
-            extra: Vec::new(),
+            extra: (counted >= Coverage::LocalStates)
+                .then(|| ("local_states".into(), self.visited.local_states().count() as u64))
+                .into_iter()
+                .collect(),
         }
     }
 
@@ -571,6 +615,11 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
     /// reached it. For tests that compare searches.
     pub fn terminal_orders(&self) -> impl Iterator<Item = (StateHash, u32)> + '_ {
         self.visited.terminal_hashes()
+    }
+
+    /// The local states that were reached, where they are counted. For tests that compare searches.
+    pub fn local_states(&self) -> impl Iterator<Item = StateHash> + '_ {
+        self.visited.local_states()
     }
 
     /// How many executions there were with 0, 1, 2, ... preemptions.

@@ -67,6 +67,11 @@ impl HappensBefore {
         &mut self.threads[thread.index()]
     }
 
+    /// A name for a thread that equivalent executions agree on.
+    pub(crate) fn name(&self, thread: ThreadId) -> u64 {
+        self.threads.get(thread.index()).map_or(0, |graph| graph.name)
+    }
+
     /// Names a thread that was just created.
     pub(crate) fn spawned(&mut self, parent: ThreadId, child: ThreadId) {
         let graph = self.thread(parent);
@@ -80,8 +85,7 @@ impl HappensBefore {
     pub(crate) fn step(&mut self, thread: ThreadId, op: &Op) {
         let graph = self.thread(thread);
         graph.actions += 1;
-        let who = graph.name.wrapping_add(graph.actions);
-        let kind = (op.kind as u64) << 8 | (op.access as u64) << 4 | u64::from(op.timed_out) << 2;
+        let (name, number) = (graph.name, graph.actions);
         let mut alone = true;
         for (slot, (object, access)) in op.touches().enumerate() {
             if access == Access::None {
@@ -93,27 +97,48 @@ impl HappensBefore {
             }
             let graph = &mut self.objects[object.index()];
             graph.version += u32::from(access == Access::Write);
-            let what = u64::from(graph.version) << 32 | kind | slot as u64;
             let before = graph.actions;
-            graph.actions ^= mix(who, what);
+            graph.actions ^= action_hash(name, number, op, slot, graph.version);
             self.hash ^= whole(before) ^ whole(graph.actions);
         }
         if alone {
-            self.hash ^= mix(who, kind | 1 << 31);
+            self.hash ^= alone_hash(name, number, op);
         }
     }
 
     /// Adds the value that the thread's current action chose.
     pub(crate) fn value(&mut self, thread: ThreadId, value: u32) {
         let graph = *self.thread(thread);
-        let who = graph.name.wrapping_add(graph.actions);
-        self.hash ^= mix(who, u64::from(value) << 32 | 1 << 30);
+        self.hash ^= value_hash(graph.name, graph.actions, value);
     }
+}
+
+#[inline]
+fn kind(op: &Op) -> u64 {
+    (op.kind as u64) << 8 | (op.access as u64) << 4 | u64::from(op.timed_out) << 2
+}
+
+/// What the thread's action with this number, from 1, adds to an object that it touches.
+#[inline]
+pub(crate) fn action_hash(name: u64, number: u64, op: &Op, slot: usize, version: u32) -> u128 {
+    mix(name.wrapping_add(number), u64::from(version) << 32 | kind(op) | slot as u64)
+}
+
+/// What an action that touches no object adds.
+#[inline]
+pub(crate) fn alone_hash(name: u64, number: u64, op: &Op) -> u128 {
+    mix(name.wrapping_add(number), kind(op) | 1 << 31)
+}
+
+/// What a value adds that a thread chooses after so many actions.
+#[inline]
+pub(crate) fn value_hash(name: u64, actions: u64, value: u32) -> u128 {
+    mix(name.wrapping_add(actions), u64::from(value) << 32 | 1 << 30)
 }
 
 /// A hash of a pair of words, both halves of it well mixed.
 #[inline]
-fn mix(a: u64, b: u64) -> u128 {
+pub(crate) fn mix(a: u64, b: u64) -> u128 {
     let product = u128::from(a ^ 0x9E37_79B9_7F4A_7C15) * u128::from(b ^ 0xD1B5_4A32_D192_ED03);
     let low = (product as u64) ^ a.rotate_left(32);
     let high = ((product >> 64) as u64) ^ b;
@@ -123,7 +148,7 @@ fn mix(a: u64, b: u64) -> u128 {
 
 /// The contribution of an object whose actions have this hash. No actions contribute nothing.
 #[inline]
-fn whole(actions: u128) -> u128 {
+pub(crate) fn whole(actions: u128) -> u128 {
     if actions == 0 { 0 } else { mix(actions as u64, (actions >> 64) as u64) }
 }
 

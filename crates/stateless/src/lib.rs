@@ -11,12 +11,18 @@
 
 #![forbid(unsafe_code)]
 
+mod config;
 mod context_bound;
 mod counterexample;
 mod coverage;
 mod explore;
 mod fair;
+mod gate;
+mod graph;
 mod happens_before;
+mod lattice;
+mod local_state;
+mod observe;
 mod program;
 mod race;
 mod record;
@@ -26,10 +32,11 @@ pub mod strategy;
 pub use context_bound::ContextBound;
 pub use coverage::Coverage;
 pub use explore::{Explorer, Progress, explore, replay};
+pub use gate::Gate;
 pub use happens_before::StateHash;
 pub use program::{
     Description, Error, Event, Execution, LaunchError, LocalEvent, Program, Site, Stop, StopKind,
 };
-pub use record::{PointRecord, Record};
+pub use record::{Pending, PointRecord, Record};
 pub use settings::Settings;
 pub use strategy::{Choice, Finished, Point, Prefix, Strategy};

@@ -4,6 +4,8 @@ use std::fmt;
 
 use selvedge_core::{Decision, Location, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
 
+use crate::gate::Gate;
+
 /// A program that can be run again and again. It must do the same whenever it is given the same decisions.
 pub trait Program: Sync {
     /// Prepares to run it. One execution object serves for any number of runs.
@@ -34,6 +36,17 @@ pub trait Execution {
 
     /// What a thread will do when it is scheduled.
     fn pending(&self, thread: ThreadId) -> Op;
+
+    /// What a thread's next step waits for. With [`word`](Execution::word) and
+    /// [`is_signalled`](Execution::is_signalled) it must say the same as [`enabled`](Execution::enabled) and
+    /// [`waiting`](Execution::waiting), and the word of an object must change only in steps that touch it.
+    fn gate(&self, thread: ThreadId) -> Gate;
+
+    /// Whether a thread whose gate needs a signal has it.
+    fn is_signalled(&self, thread: ThreadId) -> bool;
+
+    /// The state of an object, as far as gates test it.
+    fn word(&self, object: ObjectId) -> u64;
 
     /// Lets a thread take its next step, up to its next visible operation; or, when the step that was
     /// begun asked for a value, goes on with that value.

@@ -3,6 +3,9 @@
 
 use selvedge_core::{Decision, Op, ThreadId, ThreadSet};
 
+use crate::gate::Gate;
+use crate::happens_before::StateHash;
+
 /// One decision and the choice that there was.
 #[derive(Clone, Copy, Debug)]
 pub struct PointRecord {
@@ -24,12 +27,47 @@ pub struct PointRecord {
     pub(crate) enabled_words: u32,
 }
 
+/// What a thread will do when it is scheduled.
+#[derive(Clone, Copy, Debug)]
+pub struct Pending {
+    /// The operation, with the most that it may do to its objects.
+    pub op: Op,
+    /// What it waits for.
+    pub gate: Gate,
+    /// Whether it could go on.
+    pub enabled: bool,
+    /// Whether it could go on only because its time may run out.
+    pub waiting: bool,
+}
+
 /// An execution: its decisions, and for each the choice that there was.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     decisions: Vec<Decision>,
     points: Vec<PointRecord>,
     words: Vec<u64>,
+    /// What only some strategies ask for; see [`Strategy::wants_pending`](crate::Strategy::wants_pending).
+    details: Details,
+}
+
+/// What partial-order reduction needs to know of an execution.
+#[derive(Clone, Debug, Default)]
+struct Details {
+    /// Every thread's next step before each decision, and at the end.
+    pending: Vec<Pending>,
+    /// Where each point's begin.
+    pending_at: Vec<u32>,
+    /// A name for each thread that equivalent executions agree on.
+    names: Vec<u64>,
+    /// The state before each decision.
+    states: Vec<StateHash>,
+    /// By how much the words of the objects that a step touched have changed: the index of the decision
+    /// that completed the step, the object, and the difference.
+    changes: Vec<(u32, u32, u64)>,
+    /// The words of objects when they were first seen.
+    initial: Vec<Option<u64>>,
+    /// The decision that signalled a thread.
+    signals: Vec<(u32, ThreadId)>,
 }
 
 impl Record {
@@ -65,10 +103,54 @@ impl Record {
         })
     }
 
+    /// Every thread's next step before a decision, or with the number of decisions, at the end; a thread
+    /// that has ended keeps its last. Empty before a choice of a value, and unless the strategy wants it.
+    pub fn pending(&self, step: usize) -> &[Pending] {
+        let at = &self.details.pending_at;
+        let begin = at.get(step).map_or(self.details.pending.len(), |begin| *begin as usize);
+        let end = at.get(step + 1).map_or(self.details.pending.len(), |end| *end as usize);
+        &self.details.pending[begin..end]
+    }
+
+    /// A name for a thread that equivalent executions agree on, where the strategy wants it.
+    pub fn name(&self, thread: ThreadId) -> u64 {
+        self.details.names[thread.index()]
+    }
+
+    /// How many threads there were, where the strategy wants it.
+    pub fn threads(&self) -> usize {
+        self.details.names.len()
+    }
+
+    /// The state before a decision, where the strategy wants it.
+    pub(crate) fn state(&self, step: usize) -> StateHash {
+        self.details.states[step]
+    }
+
+    pub(crate) fn changes(&self) -> &[(u32, u32, u64)] {
+        &self.details.changes
+    }
+
+    pub(crate) fn initial_word(&self, object: usize) -> u64 {
+        self.details.initial.get(object).copied().flatten().unwrap_or(0)
+    }
+
+    pub(crate) fn signals(&self) -> &[(u32, ThreadId)] {
+        &self.details.signals
+    }
+
     pub(crate) fn clear(&mut self) {
         self.decisions.clear();
         self.points.clear();
         self.words.clear();
+        let details = &mut self.details;
+        details.pending.clear();
+        details.pending_at.clear();
+        details.names.clear();
+        details.states.clear();
+        details.changes.clear();
+        details.initial.clear();
+        details.signals.clear();
     }
 
     /// Adds a decision.
@@ -94,5 +176,45 @@ impl Record {
         if let Some(point) = self.points.last_mut() {
             point.op = op;
         }
+    }
+
+    /// Notes the state before the next decision.
+    pub(crate) fn note_state(&mut self, state: StateHash) {
+        self.details.states.push(state);
+    }
+
+    /// Notes every thread's next step before the next decision.
+    pub(crate) fn note_pending(&mut self, pending: impl Iterator<Item = Pending>) {
+        let details = &mut self.details;
+        while details.pending_at.len() <= self.decisions.len() {
+            details.pending_at.push(details.pending.len() as u32);
+        }
+        details.pending.extend(pending);
+    }
+
+    /// Notes the word of an object that was not seen before.
+    pub(crate) fn note_word(&mut self, object: usize, word: impl FnOnce() -> u64) {
+        let initial = &mut self.details.initial;
+        if object >= initial.len() {
+            initial.resize(object + 1, None);
+        }
+        initial[object].get_or_insert_with(word);
+    }
+
+    /// Notes that there is a thread.
+    pub(crate) fn note_thread(&mut self, name: u64) {
+        self.details.names.push(name);
+    }
+
+    /// Notes what the step that the last decision completed did to an object.
+    pub(crate) fn note_change(&mut self, object: usize, difference: u64) {
+        if difference != 0 {
+            self.details.changes.push((self.decisions.len() as u32 - 1, object as u32, difference));
+        }
+    }
+
+    /// Notes that the step that the last decision completed signalled a thread.
+    pub(crate) fn note_signal(&mut self, thread: ThreadId) {
+        self.details.signals.push((self.decisions.len() as u32 - 1, thread));
     }
 }

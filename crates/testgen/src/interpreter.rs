@@ -4,7 +4,8 @@ use selvedge_core::{
     Access, Decision, Location, MemoryOrder, ObjectId, Op, OpKind, ThreadId, ThreadSet, ViolationKind,
 };
 use selvedge_stateless::{
-    Description, Event, Execution, LaunchError, LocalEvent, Program as EngineProgram, Site, Stop, StopKind,
+    Description, Event, Execution, Gate, LaunchError, LocalEvent, Program as EngineProgram, Site, Stop,
+    StopKind,
 };
 
 use crate::machine::{Local, Machine, Object, Performed};
@@ -143,6 +144,28 @@ impl Execution for Interpretation<'_> {
             also: done.touches.get(1).and_then(|(object, _)| known(object)),
             ..Op::default()
         }
+    }
+
+    fn gate(&self, thread: ThreadId) -> Gate {
+        let (condition, signal, timed) = self.machine.waits_for(thread.index());
+        let gate = match condition {
+            None => Gate::OPEN,
+            Some((object, set)) => match self.objects.iter().position(|other| *other == object) {
+                Some(known) if set => Gate::set(ObjectId::new(known as u32), 1),
+                Some(known) => Gate::clear(ObjectId::new(known as u32), 1),
+                // Only after a failure are threads left where nobody has asked what they touch.
+                None => Gate::OPEN,
+            },
+        };
+        if signal { gate.and_signal().timed(timed) } else { gate.timed(timed) }
+    }
+
+    fn is_signalled(&self, thread: ThreadId) -> bool {
+        self.machine.is_signalled(thread.index())
+    }
+
+    fn word(&self, object: ObjectId) -> u64 {
+        self.objects.get(object.index()).map_or(0, |object| self.machine.word(*object))
     }
 
     fn step(&mut self, decision: Decision) -> Event {

@@ -235,6 +235,45 @@ impl<'p> Machine<'p> {
             }
     }
 
+    /// What a thread waits for: an object and whether its word must be 1 rather than 0; whether it needs a
+    /// signal; and whether it may go on without either when its time runs out.
+    pub(crate) fn waits_for(&self, thread: usize) -> (Option<(Object, bool)>, bool, bool) {
+        let body = self.threads[thread].body;
+        match self.threads[thread].next {
+            Next::Start | Next::SpinYield | Next::End | Next::Ended => (None, false, false),
+            Next::Wake { timed } => match self.statement(thread) {
+                Statement::Wait(c) | Statement::WaitTimeout(c) => {
+                    (Some((Object::Mutex(c), false)), true, timed)
+                }
+                _ => unreachable!("only a wait wakes"),
+            },
+            Next::Statement => match self.statement(thread) {
+                Statement::Lock(m) => (Some((Object::Mutex(m), false)), false, false),
+                Statement::Park => (Some((Object::Token(body), true)), false, false),
+                Statement::ParkTimeout => (Some((Object::Token(body), true)), false, true),
+                Statement::Join(body) => (Some((Object::Thread(body), true)), false, false),
+                _ => (None, false, false),
+            },
+        }
+    }
+
+    /// Whether a thread that waits on a condition variable was notified.
+    pub(crate) fn is_signalled(&self, thread: usize) -> bool {
+        self.threads[thread].signalled
+    }
+
+    /// 1 for a mutex that is held, a thread that has ended, a token that is there; otherwise 0.
+    pub(crate) fn word(&self, object: Object) -> u64 {
+        u64::from(match object {
+            Object::Mutex(m) => self.mutexes[m].is_some(),
+            Object::Thread(body) => {
+                self.thread_of(body).is_some_and(|thread| self.threads[thread].next == Next::Ended)
+            }
+            Object::Token(body) => self.thread_of(body).is_some_and(|thread| self.threads[thread].token),
+            Object::Condvar(_) | Object::Atomic(_) | Object::Cell(_) => false,
+        })
+    }
+
     /// Whether every thread has ended.
     pub fn all_ended(&self) -> bool {
         self.threads.iter().all(|thread| thread.next == Next::Ended)

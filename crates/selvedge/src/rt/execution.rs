@@ -11,7 +11,7 @@ use selvedge_stateless::{
 
 use super::describe::{self, Value};
 use super::thread::{self, BodyEnd};
-use super::{Handle, Options, Phase, Runtime, panic, set_current, site_of};
+use super::{Gate, Handle, Options, Phase, Runtime, panic, set_current, site_of};
 
 /// A closure that is run again and again.
 pub(crate) struct ClosureProgram<'a> {
@@ -151,6 +151,18 @@ impl Execution for ClosureExecution<'_> {
     #[inline]
     fn pending(&self, thread: ThreadId) -> Op {
         self.runtime.get().threads[thread.index()].pending
+    }
+
+    fn gate(&self, thread: ThreadId) -> Gate {
+        self.runtime.get().threads[thread.index()].gate
+    }
+
+    fn is_signalled(&self, thread: ThreadId) -> bool {
+        self.runtime.get().threads[thread.index()].signalled
+    }
+
+    fn word(&self, object: ObjectId) -> u64 {
+        self.runtime.get().state(object).word
     }
 
     #[inline(always)]

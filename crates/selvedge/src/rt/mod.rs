@@ -15,7 +15,6 @@
 pub(crate) mod boxed;
 mod describe;
 mod execution;
-mod gate;
 mod object;
 mod panic;
 mod source;
@@ -28,11 +27,11 @@ use std::time::Duration;
 
 use corosensei::Yielder;
 use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId, ThreadSet};
+pub(crate) use selvedge_stateless::Gate;
 use selvedge_stateless::{LocalEvent, Site, Stop, StopKind};
 
 pub(crate) use describe::{Bits, Show, Value};
 pub(crate) use execution::ClosureProgram;
-pub(crate) use gate::Gate;
 pub(crate) use object::{Object, ObjectKind, ObjectSlot};
 pub(crate) use panic::is_teardown;
 pub(crate) use statics::is_static;

@@ -4,8 +4,13 @@
 //! and how it goes on after that ([`Strategy::choose`]). `choose` only reads, so that an execution can run
 //! elsewhere and report back.
 
+mod backtrack;
+mod bpor;
+mod cb_por;
+mod context_cost;
 mod depth;
 mod dfs;
+mod dpor;
 mod iterative;
 mod pct;
 mod random;
@@ -13,10 +18,14 @@ mod replay;
 
 use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
+use crate::happens_before::StateHash;
 use crate::record::Record;
 
+pub use bpor::Bpor;
+pub use cb_por::CbPor;
 pub use depth::Depth;
 pub use dfs::Dfs;
+pub use dpor::Dpor;
 pub use iterative::{Cost, Iterative};
 pub use pct::Pct;
 pub use random::Random;
@@ -41,6 +50,10 @@ pub struct Point<'a> {
     pub preemptions: u32,
     /// The decisions so far.
     pub decisions: &'a [Decision],
+    /// The execution so far.
+    pub record: &'a Record,
+    /// The state, for strategies that want to see what is pending.
+    pub state: StateHash,
 }
 
 impl Point<'_> {
@@ -105,6 +118,8 @@ pub struct Finished<'a> {
     pub preemptions: u32,
     /// It was ended by [`Choice::Prune`].
     pub pruned: bool,
+    /// Its last step ended it, whatever other threads could still have done: something went wrong in it.
+    pub stopped: bool,
 }
 
 /// An algorithm that decides which executions to run.
@@ -135,6 +150,11 @@ pub trait Strategy {
 
     /// Whether the bounds have cut anything off so far.
     fn cut(&self) -> bool;
+
+    /// Whether it needs to see every thread's next step at every point: [`Record::pending`].
+    fn wants_pending(&self) -> bool {
+        false
+    }
 
     /// Whether the executions of every lower bound are explored before those of a higher one.
     fn in_order(&self) -> bool {

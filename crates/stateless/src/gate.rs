@@ -1,18 +1,29 @@
 //! What a thread waits for.
+//!
+//! A program tells the engine not only whether a thread can go on but on what that depends, so that the
+//! engine can work it out for states which no execution has been in: prefixes of happens-before graphs.
 
 use selvedge_core::ObjectId;
 
 /// A condition on the word of one object, and perhaps a signal to this thread; open when both are met.
+///
+/// ```
+/// use selvedge_core::ObjectId;
+/// use selvedge_stateless::Gate;
+/// let free = Gate::clear(ObjectId::new(0), 1);
+/// assert!(free.allows(0) && free.allows(2) && !free.allows(1));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Gate {
-    pub(crate) object: Option<ObjectId>,
+pub struct Gate {
+    /// The object whose word is tested; without one nothing is.
+    pub object: Option<ObjectId>,
     mask: u64,
     value: u64,
     test: Test,
     /// The thread must have been signalled too (a condition variable's waiter).
-    pub(crate) needs_signal: bool,
+    pub needs_signal: bool,
     /// The thread does not wait for ever.
-    pub(crate) timed: bool,
+    pub timed: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +37,7 @@ enum Test {
 
 impl Gate {
     /// Nothing to wait for.
-    pub(crate) const OPEN: Gate =
+    pub const OPEN: Gate =
         Gate { object: None, mask: 0, value: 0, test: Test::Equal, needs_signal: false, timed: false };
 
     fn new(object: ObjectId, mask: u64, value: u64, test: Test) -> Self {
@@ -35,40 +46,41 @@ impl Gate {
 
     /// The object's word is 0 in the bits of the mask.
     #[inline]
-    pub(crate) fn clear(object: ObjectId, mask: u64) -> Self {
+    pub fn clear(object: ObjectId, mask: u64) -> Self {
         Gate::new(object, mask, 0, Test::Equal)
     }
 
     /// The object's word is not 0 in the bits of the mask.
     #[inline]
-    pub(crate) fn set(object: ObjectId, mask: u64) -> Self {
+    pub fn set(object: ObjectId, mask: u64) -> Self {
         Gate::new(object, mask, 0, Test::Different)
     }
 
     /// The bits of the mask, as a number, are more than the value.
     #[inline]
-    pub(crate) fn above(object: ObjectId, mask: u64, value: u64) -> Self {
+    pub fn above(object: ObjectId, mask: u64, value: u64) -> Self {
         Gate::new(object, mask, value, Test::Above)
     }
 
     /// The bits of the mask, as a number, are less than the value.
     #[inline]
-    pub(crate) fn below(object: ObjectId, mask: u64, value: u64) -> Self {
+    pub fn below(object: ObjectId, mask: u64, value: u64) -> Self {
         Gate::new(object, mask, value, Test::Below)
     }
 
     /// The thread must be signalled as well.
-    pub(crate) fn and_signal(self) -> Self {
+    pub fn and_signal(self) -> Self {
         Gate { needs_signal: true, ..self }
     }
 
     /// The thread may go on when time has passed.
-    pub(crate) fn timed(self, timed: bool) -> Self {
+    pub fn timed(self, timed: bool) -> Self {
         Gate { timed, ..self }
     }
 
+    /// Whether it is open for this word, as far as the word goes.
     #[inline]
-    pub(crate) fn allows(&self, word: u64) -> bool {
+    pub fn allows(&self, word: u64) -> bool {
         let bits = word & self.mask;
         match self.test {
             Test::Equal => bits == self.value,
@@ -78,8 +90,9 @@ impl Gate {
         }
     }
 
+    /// Whether it tests this object.
     #[inline]
-    pub(crate) fn waits_for(&self, object: ObjectId) -> bool {
+    pub fn waits_for(&self, object: ObjectId) -> bool {
         self.object == Some(object)
     }
 }

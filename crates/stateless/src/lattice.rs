@@ -1,0 +1,136 @@
+//! The prefixes of a happens-before graph, with their canonical hashes: a walk that takes steps back and
+//! adds them again.
+
+use selvedge_core::{Access, Op, ThreadId};
+
+use crate::config::Status;
+use crate::graph::Graph;
+use crate::happens_before::{action_hash, alone_hash, value_hash, whole};
+
+/// A prefix of a graph.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lattice {
+    /// How many steps of each thread are in it.
+    pub(crate) taken: Vec<u32>,
+    pub(crate) hash: u128,
+    /// The XOR of the hashes of each object's actions in it.
+    objects: Vec<u128>,
+    /// What each event adds: by itself, and to its objects.
+    alone: Vec<u128>,
+    touches: Vec<[Option<(usize, u128)>; 2]>,
+    /// How often each thread has yielded in its first so many steps.
+    yields: Vec<Vec<u32>>,
+}
+
+impl Lattice {
+    /// The whole graph.
+    pub(crate) fn load(&mut self, graph: &Graph) {
+        self.alone.clear();
+        self.touches.clear();
+        self.objects.clear();
+        self.hash = 0;
+        self.yields.clear();
+        self.yields.resize(graph.threads.len(), vec![0]);
+        self.taken.clear();
+        self.taken.resize(graph.threads.len(), 0);
+        let mut versions: Vec<u32> = Vec::new();
+        for (index, event) in graph.events.iter().enumerate() {
+            let name = graph.threads[event.thread.index()].name;
+            let number = u64::from(event.number) + 1;
+            let mut touches = [None; 2];
+            let mut alone = 0;
+            for (slot, (object, access)) in event.op.touches().enumerate() {
+                if access == Access::None {
+                    continue;
+                }
+                let object = object.index();
+                if object >= versions.len() {
+                    versions.resize(object + 1, 0);
+                    self.objects.resize(object + 1, 0);
+                }
+                versions[object] += u32::from(access == Access::Write);
+                touches[slot] = Some((object, action_hash(name, number, &event.op, slot, versions[object])));
+            }
+            if touches == [None; 2] {
+                alone = alone_hash(name, number, &event.op);
+            }
+            for &(value, _) in graph.choices(index) {
+                alone ^= value_hash(name, number - 1, value);
+            }
+            self.alone.push(alone);
+            self.touches.push(touches);
+            let yields = &mut self.yields[event.thread.index()];
+            let before = yields.last().copied().unwrap_or(0);
+            yields.push(before + u32::from(event.op.yields()));
+            self.toggle(index);
+            self.taken[event.thread.index()] += 1;
+        }
+    }
+
+    fn toggle(&mut self, event: usize) {
+        self.hash ^= self.alone[event];
+        for (object, action) in self.touches[event].into_iter().flatten() {
+            let before = self.objects[object];
+            self.objects[object] ^= action;
+            self.hash ^= whole(before) ^ whole(self.objects[object]);
+        }
+    }
+
+    /// Takes the last step of a thread of the frontier back.
+    pub(crate) fn remove(&mut self, graph: &Graph, thread: usize) -> usize {
+        self.taken[thread] -= 1;
+        let event = graph.threads[thread].events[self.taken[thread] as usize] as usize;
+        self.toggle(event);
+        event
+    }
+
+    /// Adds the next step of a thread again.
+    pub(crate) fn add(&mut self, graph: &Graph, thread: usize) {
+        let event = graph.threads[thread].events[self.taken[thread] as usize] as usize;
+        self.taken[thread] += 1;
+        self.toggle(event);
+    }
+
+    /// The threads whose last step nothing depends on.
+    pub(crate) fn frontier(&self, graph: &Graph) -> Vec<usize> {
+        let last = |thread: usize| {
+            let taken = self.taken[thread] as usize;
+            taken.checked_sub(1).map(|last| graph.threads[thread].events[last] as usize)
+        };
+        (0..self.taken.len())
+            .filter(|&thread| {
+                self.taken[thread] > 0
+                    && (0..self.taken.len()).all(|other| {
+                        other == thread
+                            || last(other).is_none_or(|event| graph.clock(event)[thread] < self.taken[thread])
+                    })
+            })
+            .collect()
+    }
+
+    /// The last step of a thread in the prefix.
+    fn last_op<'g>(&self, graph: &'g Graph, thread: usize) -> Option<&'g Op> {
+        let last = (self.taken[thread] as usize).checked_sub(1)?;
+        Some(&graph.events[graph.threads[thread].events[last] as usize].op)
+    }
+
+    /// The threads that can be chosen in this state, within the fair bound.
+    pub(crate) fn allowed(&self, graph: &Graph, yields: Option<u32>) -> Vec<usize> {
+        let mut enabled: Vec<usize> = (0..self.taken.len())
+            .filter(|thread| graph.status(&self.taken, ThreadId(*thread as u32)) != Status::Blocked)
+            .collect();
+        if let Some(bound) = yields {
+            let count = |thread: usize| self.yields[thread][self.taken[thread] as usize];
+            let least = enabled.iter().map(|thread| count(*thread)).min().unwrap_or(0);
+            enabled.retain(|thread| count(*thread) - least <= bound);
+        }
+        enabled
+    }
+
+    /// Whether a switch away from a thread that has just run preempts it in this state.
+    pub(crate) fn preemptible(&self, graph: &Graph, thread: usize, allowed: &[usize]) -> bool {
+        allowed.contains(&thread)
+            && graph.status(&self.taken, ThreadId(thread as u32)) == Status::Enabled
+            && !self.last_op(graph, thread).is_some_and(Op::yields)
+    }
+}

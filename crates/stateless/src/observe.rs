@@ -1,0 +1,80 @@
+//! What partial-order reduction needs to see of an execution while it runs. Only strategies that ask for it
+//! pay for it.
+
+use selvedge_core::{ObjectId, Op, ThreadId, ThreadSet};
+
+use crate::happens_before::HappensBefore;
+use crate::program::Execution;
+use crate::record::{Pending, Record};
+
+/// Notes what threads are about to do and what steps change.
+#[derive(Debug, Default)]
+pub(crate) struct Observer {
+    /// Whether the strategy asks for it.
+    pub(crate) on: bool,
+    /// Whether a step ended the execution.
+    pub(crate) stopped: bool,
+    signalled: ThreadSet,
+    /// The words of the objects that the step under way touches, before it.
+    before: Vec<(ObjectId, u64)>,
+}
+
+impl Observer {
+    pub(crate) fn clear(&mut self) {
+        self.signalled.clear();
+        self.stopped = false;
+    }
+
+    /// Before a decision between threads, and at the end; with the thread whose step ended the execution, if
+    /// one did: it has no next step.
+    pub(crate) fn at_point<E: Execution + ?Sized>(
+        &self,
+        execution: &E,
+        names: &HappensBefore,
+        stopped: Option<ThreadId>,
+        record: &mut Record,
+    ) {
+        for thread in record.threads()..execution.thread_count() {
+            record.note_thread(names.name(ThreadId(thread as u32)));
+        }
+        let threads = (0..execution.thread_count() as u32).map(ThreadId);
+        for thread in threads.clone() {
+            let gate = execution.gate(thread);
+            let op = execution.pending(thread);
+            for object in gate.object.into_iter().chain(op.object).chain(op.also) {
+                record.note_word(object.index(), || execution.word(object));
+            }
+        }
+        record.note_pending(threads.map(|thread| {
+            let goes_on = stopped != Some(thread);
+            Pending {
+                op: if goes_on { execution.pending(thread) } else { Op::default() },
+                gate: execution.gate(thread),
+                enabled: goes_on && execution.enabled().contains(thread),
+                waiting: goes_on && execution.waiting().contains(thread),
+            }
+        }));
+    }
+
+    /// Before a step.
+    pub(crate) fn before_step<E: Execution + ?Sized>(&mut self, execution: &E, thread: ThreadId) {
+        self.before.clear();
+        for (object, _) in execution.pending(thread).touches() {
+            self.before.push((object, execution.word(object)));
+        }
+    }
+
+    /// After a step.
+    pub(crate) fn after_step<E: Execution + ?Sized>(&mut self, execution: &E, record: &mut Record) {
+        for &(object, word) in &self.before {
+            record.note_change(object.index(), execution.word(object).wrapping_sub(word));
+        }
+        for thread in (0..execution.thread_count() as u32).map(ThreadId) {
+            let now = execution.is_signalled(thread);
+            if now && !self.signalled.contains(thread) {
+                record.note_signal(thread);
+            }
+            self.signalled.set(thread, now);
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! The search that DPOR and BPOR share: depth-first, with a set of threads to try at each point that grows
+//! as races are found, and sleep sets.
+//!
+//! Coons, Musuvathi, McKinley: *Bounded Partial-Order Reduction* (OOPSLA 2013), Algorithm 2. What is added
+//! where is up to [`Policy`]; see `dpor.rs` and `bpor.rs`, which also number the deviations.
+
+use std::cell::{Cell, RefCell};
+
+use selvedge_core::{Decision, Op, ThreadId, ThreadSet};
+
+use super::{Choice, Finished, Point, Prefix};
+use crate::graph::{Graph, Races};
+
+/// What distinguishes one search from another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policy {
+    /// The most preemptions.
+    pub(crate) preemptions: Option<u32>,
+    /// Whether the fair bound may cut something.
+    pub(crate) fair: bool,
+    /// The optimisations: races are turned round by a thread that can go first, and everything that is
+    /// there for a bound's sake is tried only where the bound has cut something (section 5.4).
+    pub(crate) lazy: bool,
+    /// Sleep sets.
+    pub(crate) sleep: bool,
+}
+
+impl Policy {
+    pub(crate) fn bounded(&self) -> bool {
+        self.preemptions.is_some() || self.fair
+    }
+}
+
+/// A decision on the current path.
+#[derive(Clone, Debug)]
+struct Node {
+    decision: Decision,
+    fingerprint: u64,
+    /// For a choice of a value, how many there are.
+    arity: u32,
+    running: Option<ThreadId>,
+    preemptible: bool,
+    preemptions: u32,
+    /// The threads that could be chosen, within the fair bound.
+    allowed: ThreadSet,
+    backtrack: ThreadSet,
+    /// To be tried because of a bound, and only if it cuts something here.
+    conservative: ThreadSet,
+    done: ThreadSet,
+    /// Threads that need not be tried, with the operation that they would perform.
+    asleep: Vec<(ThreadId, Op)>,
+    /// Those that were tried here and may sleep while others are.
+    tried: Vec<(ThreadId, Op)>,
+    /// What the current decision's step did.
+    op: Op,
+    /// Whether a bound has cut something off here or below; and whether below the current decision.
+    cut: bool,
+    child_cut: bool,
+    /// Whether the bound on preemptions has ruled a thread out here.
+    over: bool,
+}
+
+impl Node {
+    fn costs(&self, thread: ThreadId) -> u32 {
+        self.preemptions + u32::from(self.preemptible && self.running != Some(thread))
+    }
+
+    /// Whether the switch to whoever runs here was or would be free, or another thread takes over here: a
+    /// place where a thread is scheduled as cheaply as it can be.
+    fn begins_context(&self) -> bool {
+        !self.preemptible || self.decision != self.running.map_or(self.decision, Decision::Thread)
+    }
+}
+
+/// The sleep set along the execution that runs.
+#[derive(Debug, Default)]
+struct Walk {
+    /// The point that `asleep` is for.
+    at: Option<usize>,
+    asleep: Vec<(ThreadId, Op)>,
+}
+
+/// A depth-first search with backtrack sets and sleep sets.
+#[derive(Debug)]
+pub(crate) struct Backtracking {
+    pub(crate) policy: Policy,
+    path: Vec<Node>,
+    begun: bool,
+    graph: Graph,
+    walk: RefCell<Walk>,
+    cut_now: Cell<bool>,
+    /// Whether the bound on preemptions has cut anything off.
+    pub(crate) cut: bool,
+    /// Executions that were ended because every thread that could go on was asleep.
+    pub(crate) blocked: u64,
+}
+
+impl Backtracking {
+    pub(crate) fn new(policy: Policy) -> Self {
+        Backtracking {
+            policy,
+            path: Vec::new(),
+            begun: false,
+            graph: Graph::default(),
+            walk: RefCell::default(),
+            cut_now: Cell::new(false),
+            cut: false,
+            blocked: 0,
+        }
+    }
+
+    /// Starts over with another bound.
+    pub(crate) fn restart(&mut self, preemptions: Option<u32>) {
+        self.policy.preemptions = preemptions;
+        self.path.clear();
+        self.begun = false;
+        self.cut = false;
+    }
+
+    pub(crate) fn next(&mut self, prefix: &mut Prefix) -> bool {
+        self.walk.get_mut().at = None;
+        self.cut_now.set(false);
+        if !self.begun {
+            self.begun = true;
+            prefix.decisions.clear();
+            prefix.expect = None;
+            return true;
+        }
+        loop {
+            let Some(node) = self.path.last_mut() else { return false };
+            let next = node.next_decision(&self.policy);
+            self.cut |= node.over;
+            if let Some(decision) = next {
+                node.decision = decision;
+                prefix.expect = Some(node.fingerprint);
+                break;
+            }
+            let cut = node.cut;
+            self.path.pop();
+            if let Some(parent) = self.path.last_mut() {
+                parent.child_cut |= cut;
+                parent.cut |= cut;
+            }
+        }
+        prefix.decisions.clear();
+        prefix.decisions.extend(self.path.iter().map(|node| node.decision));
+        true
+    }
+
+    pub(crate) fn choose(&self, point: &Point<'_>) -> Choice {
+        if point.arity > 0 {
+            return Choice::Take(Decision::Value(0));
+        }
+        let mut walk = self.walk.borrow_mut();
+        let walk = &mut *walk;
+        if walk.at.is_none() {
+            self.asleep_after_prefix(&mut walk.asleep);
+        }
+        if let Some(last) = point.step.checked_sub(1) {
+            wake(&mut walk.asleep, last_thread(point.decisions), &point.record.points()[last].op);
+        }
+        walk.at = Some(point.step);
+        let asleep = |thread: ThreadId| walk.asleep.iter().any(|(other, _)| *other == thread);
+        let Decision::Thread(preferred) = point.without_preemption() else {
+            unreachable!("a choice between threads")
+        };
+        let others = point.enabled.iter().filter(|thread| *thread != preferred);
+        let mut over = false;
+        for thread in std::iter::once(preferred).chain(others).filter(|thread| !asleep(*thread)) {
+            let price = u32::from(point.preemptible && point.running != Some(thread));
+            if self.policy.preemptions.is_some_and(|most| point.preemptions + price > most) {
+                over = true;
+                continue;
+            }
+            return Choice::Take(Decision::Thread(thread));
+        }
+        self.cut_now.set(over);
+        Choice::Prune
+    }
+
+    /// What sleeps before the last step of the prefix.
+    fn asleep_after_prefix(&self, asleep: &mut Vec<(ThreadId, Op)>) {
+        asleep.clear();
+        let Some(node) = self.path.iter().rev().find(|node| node.arity == 0) else { return };
+        if self.policy.sleep {
+            asleep.extend_from_slice(&node.asleep);
+            asleep.extend_from_slice(&node.tried);
+        }
+    }
+
+    pub(crate) fn finished(&mut self, execution: &Finished<'_>) {
+        let record = execution.record;
+        let over = self.cut_now.get();
+        self.blocked += u64::from(execution.pruned && !over);
+        self.path.truncate(execution.prefix);
+        let mut asleep = Vec::new();
+        self.asleep_after_prefix(&mut asleep);
+        let first_new = self.path.iter().rposition(|node| node.arity == 0).unwrap_or(0);
+        let races = if self.policy.lazy { Races::Reduced } else { Races::All };
+        self.graph.build(execution, races);
+        for index in first_new..record.len() {
+            let point = &record.points()[index];
+            if index >= self.path.len() {
+                if point.arity == 0
+                    && let Some(last) = index.checked_sub(1)
+                {
+                    wake(&mut asleep, last_thread(&record.decisions()[..index]), &record.points()[last].op);
+                }
+                let mut node = Node {
+                    decision: record.decisions()[index],
+                    fingerprint: point.fingerprint,
+                    arity: point.arity,
+                    running: point.running,
+                    preemptible: point.preemptible,
+                    preemptions: point.preemptions,
+                    allowed: record.enabled(point).collect(),
+                    backtrack: ThreadSet::default(),
+                    conservative: ThreadSet::default(),
+                    done: ThreadSet::default(),
+                    asleep: Vec::new(),
+                    tried: Vec::new(),
+                    op: Op::default(),
+                    cut: false,
+                    child_cut: false,
+                    over: false,
+                };
+                if point.arity == 0 {
+                    node.asleep.clone_from(&asleep);
+                    let enabled = record.pending(index).iter().filter(|pending| pending.enabled).count();
+                    node.cut = self.policy.fair && node.allowed.len() < enabled;
+                }
+                if let Decision::Thread(thread) = node.decision {
+                    node.backtrack.insert(thread);
+                    node.done.insert(thread);
+                }
+                self.path.push(node);
+            }
+            if let Decision::Thread(_) = record.decisions()[index] {
+                let event = self.graph.event_of[index] as usize;
+                self.path[index].op = self.graph.events.get(event).map_or(Op::default(), |event| event.op);
+            }
+        }
+        if over && let Some(last) = self.path.last_mut() {
+            last.cut = true;
+            last.child_cut = true;
+        }
+        self.cut |= over;
+        for index in 0..self.graph.races.len() {
+            if self.policy.lazy {
+                self.turn_round(index);
+            } else {
+                self.backtrack(index);
+            }
+        }
+        if self.policy.lazy && self.policy.bounded() {
+            self.graph.build(execution, Races::All);
+            for index in 0..self.graph.races.len() {
+                self.backtrack(index);
+            }
+        }
+        if execution.stopped
+            && let Some(last) = self.path.iter().rposition(|node| node.arity == 0)
+        {
+            // The step that ended the execution depends on everything.
+            self.path[last].backtrack = self.path[last].allowed.clone();
+            if self.policy.preemptions.is_some() {
+                self.everything(last);
+            }
+        }
+        if self.policy.fair && self.policy.preemptions.is_some() {
+            self.enabledness_changes(over);
+        }
+    }
+
+    /// Adds what a race asks for when no bound cuts anything: a thread that can go first.
+    fn turn_round(&mut self, race: usize) {
+        let race = self.graph.races[race];
+        let node = &mut self.path[self.graph.events[race.event as usize].point as usize];
+        let mut initials = self.graph.initials(&race);
+        initials.retain(|thread| node.allowed.contains(*thread));
+        match initials.first() {
+            None => node.backtrack = node.allowed.clone(),
+            Some(_) if initials.iter().any(|thread| node.backtrack.contains(*thread)) => {}
+            Some(first) => node.backtrack.insert(*first),
+        }
+    }
+
+    /// Adds what a race asks for (`Backtrack` of Algorithms 3 and 4).
+    fn backtrack(&mut self, race: usize) {
+        let race = self.graph.races[race];
+        let at = self.graph.events[race.event as usize].point as usize;
+        let node = &mut self.path[at];
+        let asleep = node.asleep.iter().any(|(other, _)| *other == race.thread);
+        let set = if self.policy.lazy { &mut node.conservative } else { &mut node.backtrack };
+        if node.allowed.contains(race.thread) && !asleep {
+            set.insert(race.thread);
+        } else {
+            *set = node.allowed.clone();
+        }
+        if self.policy.fair {
+            let releases = releases(&node.op) || releases(&next_op(&self.graph, race.thread, race.event));
+            let creates = self.graph.threads.iter().any(|line| line.creator == Some(race.event));
+            if releases || creates {
+                node.conservative = node.allowed.clone();
+            }
+        }
+        if self.policy.preemptions.is_some() {
+            let begin = (0..at)
+                .rev()
+                .find(|index| self.path[*index].arity == 0 && self.path[*index].begins_context());
+            if let Some(begin) = begin {
+                let node = &mut self.path[begin];
+                if node.allowed.contains(race.thread) {
+                    node.conservative.insert(race.thread);
+                } else {
+                    node.conservative = node.allowed.clone();
+                }
+            }
+        }
+    }
+
+    /// Section 5.3: further points where what is enabled changes, and where every step exceeds a bound.
+    fn enabledness_changes(&mut self, over: bool) {
+        let points: Vec<usize> = (0..self.path.len()).filter(|index| self.path[*index].arity == 0).collect();
+        for pair in points.windows(2) {
+            let (before, after) = (&self.path[pair[0]], &self.path[pair[1]]);
+            let Decision::Thread(ran) = before.decision else { continue };
+            let changed = |set: &ThreadSet, other: &ThreadSet| {
+                set.iter().any(|thread| thread != ran && !other.contains(thread))
+            };
+            if changed(&before.allowed, &after.allowed) || changed(&after.allowed, &before.allowed) {
+                self.everything(pair[0]);
+            }
+        }
+        if over {
+            for &index in &points {
+                if self.path[index].begins_context() {
+                    self.everything(index);
+                }
+            }
+        }
+    }
+
+    fn everything(&mut self, index: usize) {
+        let begin =
+            (0..index).rev().find(|index| self.path[*index].arity == 0 && self.path[*index].begins_context());
+        for index in begin.into_iter().chain([index]) {
+            let node = &mut self.path[index];
+            node.conservative = node.allowed.clone();
+        }
+    }
+}
+
+impl Node {
+    /// What to try next here, if anything.
+    fn next_decision(&mut self, policy: &Policy) -> Option<Decision> {
+        match self.decision {
+            Decision::Value(value) if value + 1 < self.arity => return Some(Decision::Value(value + 1)),
+            Decision::Value(_) => return None,
+            Decision::Thread(thread) => {
+                if !policy.bounded() || !self.child_cut {
+                    self.tried.push((thread, self.op));
+                }
+                self.child_cut = false;
+            }
+        }
+        loop {
+            let next = self.backtrack.iter().find(|thread| !self.done.contains(*thread));
+            let Some(thread) = next else {
+                // Only now is it known whether the bound has cut something here.
+                let wanted = self.cut || !policy.lazy;
+                let more = |thread: &ThreadId| !self.backtrack.contains(*thread);
+                if !wanted || !self.conservative.iter().any(|thread| more(&thread)) {
+                    return None;
+                }
+                for thread in self.conservative.iter() {
+                    self.backtrack.insert(thread);
+                }
+                continue;
+            };
+            self.done.insert(thread);
+            if self.asleep.iter().any(|(other, _)| *other == thread) {
+                continue;
+            }
+            if policy.preemptions.is_some_and(|most| self.costs(thread) > most) {
+                self.cut = true;
+                self.over = true;
+                continue;
+            }
+            return Some(Decision::Thread(thread));
+        }
+    }
+}
+
+/// The thread whose step the last of these decisions belongs to.
+pub(crate) fn last_thread(decisions: &[Decision]) -> ThreadId {
+    let threads = decisions.iter().rev().filter_map(|decision| match decision {
+        Decision::Thread(thread) => Some(*thread),
+        Decision::Value(_) => None,
+    });
+    threads.into_iter().next().expect("an execution begins with a thread")
+}
+
+/// Wakes those whose operation depends on a step.
+pub(crate) fn wake(asleep: &mut Vec<(ThreadId, Op)>, thread: ThreadId, op: &Op) {
+    asleep.retain(|(other, pending)| *other != thread && !pending.conflicts_with(op));
+}
+
+/// What a thread was about to do before an event.
+fn next_op(graph: &Graph, thread: ThreadId, event: u32) -> Op {
+    let line = &graph.threads[thread.index()];
+    let taken = line.events.partition_point(|other| *other < event);
+    line.pending.get(taken).map_or(Op::default(), |(op, _)| *op)
+}
+
+/// Whether an operation may enable another thread.
+fn releases(op: &Op) -> bool {
+    use selvedge_core::OpKind as Kind;
+    matches!(
+        op.kind,
+        Kind::End
+            | Kind::Unlock
+            | Kind::ReadUnlock
+            | Kind::Wait
+            | Kind::NotifyOne
+            | Kind::NotifyAll
+            | Kind::Unpark
+            | Kind::Send
+            | Kind::Receive
+            | Kind::Disconnect
+            | Kind::BarrierArrive
+            | Kind::OnceLeave
+    )
+}

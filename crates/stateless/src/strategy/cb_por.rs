@@ -1,0 +1,396 @@
+//! Partial-order reduction for context-bounded search, with memory: every terminal partial order within the
+//! bound exactly once.
+//!
+//! Musuvathi, Qadeer: *Partial-Order Reduction for Context-Bounded State Exploration* (MSR-TR-2007-12),
+//! Algorithm 2 with `Mark`; and Algorithm 1, which visits every prefix within the bound too. States are
+//! happens-before graphs by their canonical hashes.
+//!
+//! Deviations:
+//! 1. A state that was never executed has no successor to look up before its step is taken. What is kept of
+//!    H is therefore the *steps* into it: when `Mark` puts a state into H, the steps that lead there from
+//!    each predecessor are known from the graph.
+//! 2. `Search` takes a step if the execution that it is on can afford it, not if some other linearization
+//!    could; so every execution has no more preemptions than the bound, and a counterexample is the simplest
+//!    as it stands. Nothing is missed, because a state that was left early is not in H; an execution may end
+//!    without reaching a new terminal state, and these are counted. Algorithm 1 puts states into H when it
+//!    first visits them, so there a step is taken if its context bound allows it, as in the paper.
+//! 3. A step that ends the execution (a violation) happens after everything.
+//! 4. Terminal graphs are kept, so that the next bound need not run them again: they are marked anew.
+//! 5. When the tables have grown past a limit, nothing more is marked: the search goes on as a plain bounded
+//!    one, slower and no less complete.
+
+use std::collections::HashSet;
+
+use selvedge_core::{Bounds, Decision, Measure, ThreadId};
+
+use super::backtrack::last_thread;
+use super::context_cost::{ContextCost, NEVER};
+use super::{Choice, Finished, Point, Prefix, Strategy};
+use crate::graph::{Graph, Races};
+use crate::happens_before::value_hash;
+use crate::lattice::Lattice;
+
+/// Every terminal partial order within a bound on preemptions, once, bound by bound.
+///
+/// ```
+/// use selvedge_core::Measure;
+/// use selvedge_stateless::{Strategy, strategy::CbPor};
+/// let cb_por = CbPor::new(Some(2), None);
+/// assert_eq!(cb_por.bound(), Some((Measure::Preemptions, 0)));
+/// ```
+#[derive(Debug)]
+pub struct CbPor {
+    /// Algorithm 1 rather than 2.
+    all: bool,
+    most: Option<u32>,
+    bound: Option<u32>,
+    path: Vec<Node>,
+    begun: bool,
+    cut: bool,
+    blocked: u64,
+    graph: Graph,
+    state: Lattice,
+    marks: Marks,
+    /// The terminal graphs that were reached, for the next bound.
+    terminals: Vec<Graph>,
+}
+
+/// The part of H that is looked up.
+#[derive(Debug)]
+struct Marks {
+    cost: ContextCost,
+    /// States from which every terminal state within the bound has been reached.
+    states: HashSet<u128>,
+    /// Steps into them: the state before, the thread's name, and 0 or a value plus 1.
+    steps: HashSet<(u128, u64, u32)>,
+    bound: Option<u32>,
+    cut: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    decision: Decision,
+    tried: Vec<Decision>,
+    /// Threads that this execution cannot afford to choose, and another one to this state can.
+    cheaper: Vec<ThreadId>,
+    fingerprint: Option<u64>,
+    state: u128,
+    arity: u32,
+    running: Option<ThreadId>,
+    preemptible: bool,
+    preemptions: u32,
+    /// The threads that can be chosen, with their names; for a choice of a value, the thread that chooses.
+    threads: Vec<(ThreadId, u64)>,
+}
+
+/// So many states may be remembered, and terminal graphs kept.
+const MOST_STATES: usize = 1 << 23;
+const MOST_TERMINALS: usize = 1 << 17;
+/// Longer executions are not marked: walking their prefixes goes as deep as they are long.
+const LONGEST: usize = 2_000;
+
+impl CbPor {
+    /// A search over bounds 0 to `most` on preemptions, or at once without one; with this fair bound.
+    pub fn new(most: Option<u32>, yields: Option<u32>) -> Self {
+        let bound = most.map(|_| 0);
+        let cost = ContextCost::new(yields);
+        CbPor {
+            all: false,
+            most,
+            bound,
+            path: Vec::new(),
+            begun: false,
+            cut: false,
+            blocked: 0,
+            graph: Graph::default(),
+            state: Lattice::default(),
+            marks: Marks { cost, states: HashSet::new(), steps: HashSet::new(), bound, cut: false },
+            terminals: Vec::new(),
+        }
+    }
+
+    /// Every prefix of a partial order within the bound too (Algorithm 1), at the last bound at once.
+    pub fn all(self) -> Self {
+        CbPor { all: true, ..self }.at_bound()
+    }
+
+    /// Goes to the last bound at once.
+    pub fn at_bound(mut self) -> Self {
+        self.bound = self.most;
+        self.marks.bound = self.most;
+        self
+    }
+
+    /// How many executions ended without reaching a new terminal state.
+    pub fn blocked(&self) -> u64 {
+        self.blocked
+    }
+
+    /// Puts the states of an execution into H (Algorithm 1).
+    fn visited(&mut self, execution: &Finished<'_>) {
+        self.graph.build(execution, Races::No);
+        let (graph, state) = (&self.graph, &mut self.state);
+        state.load(graph);
+        if execution.pruned {
+            // The state that it was ended in: where no step that it could afford was new.
+            let names = graph.threads.iter().enumerate();
+            self.path.push(Node {
+                decision: Decision::Value(u32::MAX),
+                tried: Vec::new(),
+                cheaper: Vec::new(),
+                fingerprint: None,
+                state: state.hash,
+                arity: 0,
+                running: None,
+                preemptible: false,
+                preemptions: u32::MAX,
+                threads: names.map(|(index, line)| (ThreadId(index as u32), line.name)).collect(),
+            });
+        }
+        let mut index = self.path.len();
+        for event in (0..=graph.events.len()).rev() {
+            // `state` is what there is before this event.
+            let begin = graph.events.get(event).map_or(execution.record.len(), |event| event.point as usize);
+            if self.marks.states.insert(state.hash) {
+                for thread in state.frontier(graph) {
+                    let step = state.remove(graph, thread);
+                    self.marks.step_into(graph, state.hash, step);
+                    state.add(graph, thread);
+                }
+            }
+            if begin < index {
+                index = begin;
+                let node = &mut self.path[begin];
+                let allowed = state.allowed(graph, self.marks.cost.yields);
+                node.cheaper.clear();
+                for thread in allowed {
+                    if self.marks.within(graph, state, thread) {
+                        node.cheaper.push(ThreadId(thread as u32));
+                    }
+                }
+            }
+            if let Some(last) = event.checked_sub(1) {
+                state.remove(graph, graph.events[last].thread.index());
+            }
+        }
+    }
+
+    /// Goes on to the next bound.
+    fn next_bound(&mut self, bound: u32) {
+        self.bound = Some(bound);
+        self.marks.bound = self.bound;
+        self.marks.states.clear();
+        self.marks.steps.clear();
+        self.marks.cut = false;
+        self.cut = false;
+        self.path.clear();
+        self.begun = false;
+        for graph in &self.terminals {
+            self.state.load(graph);
+            self.marks.mark(graph, &mut self.state);
+        }
+    }
+}
+
+impl Strategy for CbPor {
+    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
+        loop {
+            if !self.begun {
+                self.begun = true;
+                // The state that every execution begins in has the hash 0.
+                if !self.marks.states.contains(&0) {
+                    prefix.decisions.clear();
+                    prefix.expect = None;
+                    return true;
+                }
+            }
+            while let Some(node) = self.path.last_mut() {
+                if let Some(decision) = node.next_decision(&self.marks, self.bound, &mut self.cut) {
+                    node.decision = decision;
+                    node.tried.push(decision);
+                    prefix.expect = node.fingerprint;
+                    prefix.decisions.clear();
+                    prefix.decisions.extend(self.path.iter().map(|node| node.decision));
+                    return true;
+                }
+                self.path.pop();
+            }
+            match (self.bound, self.most) {
+                (Some(bound), Some(most)) if bound < most && self.cut() => self.next_bound(bound + 1),
+                _ => return false,
+            }
+        }
+    }
+
+    fn choose(&self, point: &Point<'_>) -> Choice {
+        let record = point.record;
+        if point.arity > 0 {
+            let name = record.name(last_thread(point.decisions));
+            let new = |value: &u32| !self.marks.steps.contains(&(point.state.0, name, value + 1));
+            return Choice::Take(Decision::Value((0..point.arity).find(new).unwrap_or(0)));
+        }
+        let Decision::Thread(preferred) = point.without_preemption() else {
+            unreachable!("a choice between threads")
+        };
+        let others = point.enabled.iter().filter(|thread| *thread != preferred);
+        for thread in std::iter::once(preferred).chain(others) {
+            let price = u32::from(point.preemptible && point.running != Some(thread));
+            let affordable = self.bound.is_none_or(|most| point.preemptions + price <= most);
+            if affordable && !self.marks.steps.contains(&(point.state.0, record.name(thread), 0)) {
+                return Choice::Take(Decision::Thread(thread));
+            }
+        }
+        Choice::Prune
+    }
+
+    fn finished(&mut self, execution: &Finished<'_>) {
+        let record = execution.record;
+        self.path.truncate(execution.prefix);
+        for index in self.path.len()..record.len() {
+            let point = &record.points()[index];
+            let decision = record.decisions()[index];
+            let threads = if point.arity > 0 {
+                let thread = last_thread(&record.decisions()[..index]);
+                vec![(thread, record.name(thread))]
+            } else {
+                record.enabled(point).map(|thread| (thread, record.name(thread))).collect()
+            };
+            self.path.push(Node {
+                decision,
+                tried: vec![decision],
+                cheaper: Vec::new(),
+                fingerprint: Some(point.fingerprint),
+                state: record.state(index).0,
+                arity: point.arity,
+                running: point.running,
+                preemptible: point.preemptible,
+                preemptions: point.preemptions,
+                threads,
+            });
+        }
+        if self.all {
+            return self.visited(execution);
+        }
+        if execution.pruned {
+            self.blocked += 1;
+            self.cut |= self.bound.is_some();
+            return;
+        }
+        let room = self.marks.cost.len() + self.marks.states.len() < MOST_STATES;
+        if record.len() > LONGEST || !room {
+            return;
+        }
+        self.graph.build(execution, Races::No);
+        self.state.load(&self.graph);
+        self.marks.mark(&self.graph, &mut self.state);
+        if self.most.is_some() && self.terminals.len() < MOST_TERMINALS {
+            self.terminals.push(self.graph.clone());
+        }
+    }
+
+    fn wants_pending(&self) -> bool {
+        true
+    }
+
+    fn bound(&self) -> Option<(Measure, u32)> {
+        self.bound.map(|bound| (Measure::Preemptions, bound))
+    }
+
+    fn exhausted(&self) -> Option<Bounds> {
+        Some(Bounds { preemptions: self.bound, ..Bounds::default() })
+    }
+
+    fn cut(&self) -> bool {
+        self.cut || self.marks.cut
+    }
+
+    fn in_order(&self) -> bool {
+        true
+    }
+}
+
+impl Node {
+    fn next_decision(&self, marks: &Marks, bound: Option<u32>, cut: &mut bool) -> Option<Decision> {
+        if self.arity > 0 {
+            let name = self.threads[0].1;
+            return (0..self.arity)
+                .filter(|value| !marks.steps.contains(&(self.state, name, value + 1)))
+                .map(Decision::Value)
+                .find(|decision| !self.tried.contains(decision));
+        }
+        // Those that cost nothing first.
+        let price = |thread: ThreadId| u32::from(self.preemptible && self.running != Some(thread));
+        let mut threads = self.threads.clone();
+        threads.sort_by_key(|(thread, _)| price(*thread));
+        for (thread, name) in threads {
+            let decision = Decision::Thread(thread);
+            if self.tried.contains(&decision) || marks.steps.contains(&(self.state, name, 0)) {
+                continue;
+            }
+            let affordable = self.fingerprint.is_some()
+                && bound.is_none_or(|most| self.preemptions.saturating_add(price(thread)) <= most);
+            if !affordable && !self.cheaper.contains(&thread) {
+                *cut = true;
+                continue;
+            }
+            return Some(decision);
+        }
+        None
+    }
+}
+
+impl Marks {
+    /// Whether a step from a state is within the bound.
+    fn within(&mut self, graph: &Graph, state: &mut Lattice, thread: usize) -> bool {
+        match self.bound {
+            None => true,
+            Some(most) => {
+                let cost = self.cost.of_step(graph, state, thread);
+                self.cut |= cost > most && cost < NEVER;
+                cost <= most
+            }
+        }
+    }
+
+    /// Puts a state into H, and then every predecessor from which nothing new can be reached.
+    fn mark(&mut self, graph: &Graph, state: &mut Lattice) {
+        if !self.states.insert(state.hash) {
+            return;
+        }
+        for thread in state.frontier(graph) {
+            let event = state.remove(graph, thread);
+            if self.within(graph, state, thread) {
+                self.step_into(graph, state.hash, event);
+                if !self.states.contains(&state.hash) && self.exhausted(graph, state) {
+                    self.mark(graph, state);
+                }
+            }
+            state.add(graph, thread);
+        }
+    }
+
+    /// Notes that a step leads into H; a step that chooses values, once all of them do.
+    fn step_into(&mut self, graph: &Graph, before: u128, event: usize) {
+        let thread = &graph.threads[graph.events[event].thread.index()];
+        let choices = graph.choices(event);
+        for (index, &(value, arity)) in choices.iter().enumerate().rev() {
+            let actions = u64::from(graph.events[event].number);
+            let chosen = choices[..index].iter().map(|(value, _)| value_hash(thread.name, actions, *value));
+            let at = chosen.fold(before, |hash, value| hash ^ value);
+            self.steps.insert((at, thread.name, value + 1));
+            if !(1..=arity).all(|value| self.steps.contains(&(at, thread.name, value))) {
+                return;
+            }
+        }
+        self.steps.insert((before, thread.name, 0));
+    }
+
+    /// Whether every step from a state leads into H or exceeds the bound.
+    fn exhausted(&mut self, graph: &Graph, state: &mut Lattice) -> bool {
+        let allowed = state.allowed(graph, self.cost.yields);
+        allowed.into_iter().all(|thread| {
+            let step = (state.hash, graph.threads[thread].name, 0);
+            self.steps.contains(&step) || !self.within(graph, state, thread)
+        })
+    }
+}

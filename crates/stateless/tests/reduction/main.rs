@@ -1,0 +1,107 @@
+//! Partial-order reduction against brute force: on thousands of generated programs each reduced search must
+//! reach what a plain enumeration of all interleavings reaches within the same bounds.
+//!
+//! `SELVEDGE_LONG=N` runs N times as many programs.
+
+mod figures;
+mod verify;
+
+use selvedge_testgen::{Limits, Program, Theme, generate, smaller};
+use verify::{Case, Verified};
+
+const LIMITS: Limits =
+    Limits { preemptions: None, yields: None, max_steps: 10_000, executions: 2_000, race_mode: false };
+
+fn verify_with(program: &Program, limits: Limits, property: fn(&Case) -> Verified) -> Option<Verified> {
+    Case::new(program, limits).map(|case| property(&case))
+}
+
+/// Verifies a property of the programs of a theme.
+fn verify_theme(theme: Theme, limits: Limits, programs: u64, property: fn(&Case) -> Verified) {
+    let times: u64 = std::env::var("SELVEDGE_LONG").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let mut verified = 0;
+    for seed in 0..programs * times {
+        let program = generate(theme, seed);
+        match verify_with(&program, limits, property) {
+            None => {}
+            Some(Ok(())) => verified += 1,
+            Some(Err(first)) => {
+                let fails =
+                    |program: &Program| matches!(verify_with(program, limits, property), Some(Err(_)));
+                let mut smallest = program.clone();
+                while let Some(next) = smaller(&smallest).into_iter().find(&fails) {
+                    smallest = next;
+                }
+                let why = verify_with(&smallest, limits, property).and_then(Verified::err).unwrap_or(first);
+                panic!("{theme:?} {seed} with {limits:?}:\n  {smallest}\n  {why}");
+            }
+        }
+    }
+    assert!(verified * 2 >= programs * times, "most programs must be small enough to enumerate");
+}
+
+const THEMES: [Theme; 5] = [Theme::Atomics, Theme::Locks, Theme::Condvars, Theme::Threads, Theme::Mixed];
+
+fn verify_all(limits: Limits, programs: u64, property: fn(&Case) -> Verified) {
+    for theme in THEMES {
+        verify_theme(theme, limits, programs, property);
+    }
+}
+
+#[test]
+fn dpor_reaches_every_terminal_order_and_local_state() {
+    verify_all(LIMITS, 37, |case| case.dpor(true));
+}
+
+#[test]
+fn dpor_without_the_optimisations() {
+    verify_all(LIMITS, 20, |case| case.dpor(false));
+}
+
+#[test]
+fn bpor_reaches_every_local_state_within_the_preemption_bound() {
+    verify_all(LIMITS, 25, |case| case.bpor(true));
+}
+
+#[test]
+fn bpor_without_the_optimisations() {
+    verify_all(LIMITS, 12, |case| case.bpor(false));
+}
+
+#[test]
+fn bpor_within_the_fair_bound() {
+    for yields in 0..=1 {
+        let limits = Limits { yields: Some(yields), max_steps: 40, ..LIMITS };
+        verify_theme(Theme::Spins, limits, 33, |case| case.bpor_fair());
+        verify_theme(Theme::Mixed, limits, 20, |case| case.bpor_fair());
+    }
+}
+
+#[test]
+fn bpor_within_both_bounds() {
+    for yields in 0..=1 {
+        let limits = Limits { yields: Some(yields), max_steps: 40, ..LIMITS };
+        verify_theme(Theme::Spins, limits, 33, |case| case.bpor(true));
+        verify_theme(Theme::Condvars, limits, 20, |case| case.bpor(true));
+        verify_theme(Theme::Mixed, limits, 20, |case| case.bpor(true));
+    }
+}
+
+#[test]
+fn cb_por_reaches_every_terminal_order_within_the_bound_once() {
+    verify_all(LIMITS, 25, |case| case.cb_por());
+}
+
+#[test]
+fn cb_por_within_the_fair_bound() {
+    for yields in 0..=1 {
+        let limits = Limits { yields: Some(yields), max_steps: 40, ..LIMITS };
+        verify_theme(Theme::Spins, limits, 20, |case| case.cb_por());
+        verify_theme(Theme::Mixed, limits, 20, |case| case.cb_por());
+    }
+}
+
+#[test]
+fn cb_por_all_reaches_every_state_within_the_bound() {
+    verify_all(LIMITS, 15, |case| case.cb_por_all());
+}

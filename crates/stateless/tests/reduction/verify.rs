@@ -1,0 +1,198 @@
+//! What must be true of a reduced search of one program.
+
+use std::collections::{BTreeSet, HashMap};
+
+use selvedge_core::{Bounds, Decision};
+use selvedge_stateless::strategy::{Bpor, CbPor, Dpor};
+use selvedge_stateless::{
+    Choice, Coverage, Explorer, Finished, Point, Prefix, Settings, StateHash, Strategy,
+};
+use selvedge_testgen::{End, Enumeration, Interpreter, Limits, Program, enumerate};
+
+pub(crate) type Verified = Result<(), String>;
+
+/// A program with all its executions.
+pub(crate) struct Case {
+    interpreter: Interpreter,
+    limits: Limits,
+    pub(crate) brute: Enumeration,
+}
+
+/// What a search came to.
+pub(crate) struct Found {
+    pub(crate) executions: u64,
+    pub(crate) orders: HashMap<StateHash, u32>,
+    pub(crate) local_states: BTreeSet<StateHash>,
+    pub(crate) states: usize,
+    pub(crate) violation: Option<u32>,
+    pub(crate) complete: bool,
+}
+
+/// Runs given schedules.
+struct Listed(Vec<Vec<Decision>>);
+
+impl Strategy for Listed {
+    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
+        prefix.expect = None;
+        self.0.pop().map(|schedule| prefix.decisions = schedule).is_some()
+    }
+
+    fn choose(&self, _: &Point<'_>) -> Choice {
+        Choice::Prune
+    }
+
+    fn finished(&mut self, _: &Finished<'_>) {}
+
+    fn exhausted(&self) -> Option<Bounds> {
+        None
+    }
+
+    fn cut(&self) -> bool {
+        true
+    }
+}
+
+fn equal<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Verified {
+    if found == expected { Ok(()) } else { Err(format!("{what}: {found:?} instead of {expected:?}")) }
+}
+
+impl Case {
+    pub(crate) fn new(program: &Program, limits: Limits) -> Option<Case> {
+        let brute = enumerate(program, limits)?;
+        let interpreter = Interpreter { race_mode: limits.race_mode, ..Interpreter::new(program.clone()) };
+        Some(Case { interpreter, limits, brute })
+    }
+
+    fn settings(&self) -> Settings<'static> {
+        Settings {
+            yields: self.limits.yields,
+            max_steps: self.limits.max_steps,
+            coverage: Coverage::LocalStates,
+            keep_going: true,
+            shorten: 0,
+            ..Settings::default()
+        }
+    }
+
+    pub(crate) fn search(&self, strategy: &mut dyn Strategy) -> Result<Found, String> {
+        self.search_with(strategy, self.settings())
+    }
+
+    fn search_with(&self, strategy: &mut dyn Strategy, settings: Settings<'_>) -> Result<Found, String> {
+        let settings = Settings { max_executions: Some(200_000), ..settings };
+        let mut explorer = Explorer::new(&self.interpreter, settings).map_err(|error| error.to_string())?;
+        let outcome = explorer.search(strategy, &mut |_| ()).map_err(|error| error.to_string())?;
+        Ok(Found {
+            executions: outcome.statistics.executions.unwrap_or(0),
+            orders: explorer.terminal_orders().collect(),
+            local_states: explorer.local_states().collect(),
+            states: outcome.statistics.states.unwrap_or(0) as usize,
+            violation: outcome.violation().map(|violation| violation.preemptions),
+            complete: outcome.guarantee().is_some_and(|guarantee| guarantee.complete),
+        })
+    }
+
+    /// The local states of the executions with at most so many preemptions.
+    fn local_states(&self, preemptions: u32) -> Result<BTreeSet<StateHash>, String> {
+        let runs = self.brute.within(preemptions).map(|run| run.schedule.clone()).collect();
+        self.search(&mut Listed(runs)).map(|found| found.local_states)
+    }
+
+    /// Whether an execution is ended by one of its steps.
+    fn fails(&self) -> bool {
+        let failure = |end: End| !matches!(end, End::Complete | End::Deadlock);
+        self.brute.runs.iter().any(|run| failure(run.outcome.end))
+    }
+
+    fn least_violation(&self) -> Option<u32> {
+        self.brute.runs.iter().filter(|run| run.is_violation()).map(|run| run.preemptions).min()
+    }
+
+    fn same_local_states(&self, found: &Found, preemptions: u32) -> Verified {
+        let expected = self.local_states(preemptions)?;
+        let missing = expected.difference(&found.local_states).count();
+        let extra = found.local_states.difference(&expected).count();
+        // Brute force leaves out what is left of an execution when every step exceeds one bound or the other.
+        let extra = if self.limits.yields.is_some() { 0 } else { extra };
+        equal("local states missing, too many", (missing, extra), (0, 0))
+    }
+
+    pub(crate) fn dpor(&self, optimised: bool) -> Verified {
+        let mut dpor = Dpor::with(optimised);
+        let found = self.search(&mut dpor)?;
+        equal("violation", found.violation.is_some(), self.least_violation().is_some())?;
+        if !self.fails() {
+            let orders = self.brute.orders_within(u32::MAX);
+            equal("orders", found.orders.len(), orders)?;
+            equal("executions not blocked", found.executions - dpor.blocked(), orders as u64)?;
+        }
+        self.same_local_states(&found, u32::MAX)
+    }
+
+    pub(crate) fn bpor(&self, optimised: bool) -> Verified {
+        let most = self.brute.most_preemptions();
+        for bound in 0..=most + 1 {
+            let mut bpor =
+                Bpor::new(Some(bound), self.limits.yields.is_some()).optimised(optimised).at_bound();
+            let found = self.search(&mut bpor)?;
+            self.same_local_states(&found, bound).map_err(|error| format!("bound {bound}: {error}"))?;
+            let violated = self.least_violation().is_some_and(|least| least <= bound);
+            equal("violation", found.violation.is_some(), violated)?;
+        }
+        let settings = Settings { keep_going: false, ..self.settings() };
+        let found =
+            self.search_with(&mut Bpor::new(Some(most + 1), self.limits.yields.is_some()), settings)?;
+        equal("least violation", found.violation, self.least_violation())?;
+        if found.violation.is_none() {
+            equal("complete", found.complete, true)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn bpor_fair(&self) -> Verified {
+        let mut bpor = Bpor::new(None, true);
+        let found = self.search(&mut bpor)?;
+        equal("violation", found.violation.is_some(), self.least_violation().is_some())?;
+        self.same_local_states(&found, u32::MAX)
+    }
+
+    /// Every terminal order that an execution within the bound has, exactly once.
+    pub(crate) fn cb_por(&self) -> Verified {
+        let most = self.brute.most_preemptions();
+        for bound in 0..=most + 1 {
+            let mut cb_por = CbPor::new(Some(bound), self.limits.yields).at_bound();
+            let found = self.search(&mut cb_por)?;
+            let orders = self.brute.orders_within(bound);
+            equal(&format!("orders at {bound}"), found.orders.len(), orders)?;
+            equal("executions", found.executions - cb_por.blocked(), orders as u64)?;
+            let violated = self.least_violation().is_some_and(|least| least <= bound);
+            equal("violation", found.violation.is_some(), violated)?;
+        }
+        let mut cb_por = CbPor::new(Some(most + 1), self.limits.yields);
+        let found = self.search(&mut cb_por)?;
+        let orders = self.brute.orders_within(u32::MAX);
+        equal("all orders", found.orders.len(), orders)?;
+        equal("executions over all bounds", found.executions - cb_por.blocked(), orders as u64)?;
+        let mut unbounded = CbPor::new(None, self.limits.yields);
+        let found = self.search(&mut unbounded)?;
+        equal("orders without a bound", found.orders.len(), orders)?;
+        equal("executions without a bound", found.executions, orders as u64)?;
+        let settings = Settings { keep_going: false, ..self.settings() };
+        let found = self.search_with(&mut CbPor::new(Some(most + 1), self.limits.yields), settings)?;
+        equal("least violation", found.violation, self.least_violation())?;
+        if found.violation.is_none() {
+            equal("complete", found.complete, true)?;
+        }
+        Ok(())
+    }
+
+    /// Every state within the bound.
+    pub(crate) fn cb_por_all(&self) -> Verified {
+        for bound in 0..=self.brute.most_preemptions() + 1 {
+            let found = self.search(&mut CbPor::new(Some(bound), self.limits.yields).all())?;
+            equal(&format!("states at {bound}"), found.states, self.brute.states_within(bound))?;
+            equal("orders", found.orders.len(), self.brute.orders_within(bound))?;
+        }
+        Ok(())
+    }
+}
