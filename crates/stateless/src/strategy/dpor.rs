@@ -9,6 +9,12 @@
 //! 1. Creating a thread is no step; a thread's first step depends on the step within which it was created.
 //! 2. With the optimisations, what a step that was performed depends on is judged by what it did (a failed
 //!    compare-exchange reads), not by what it might have done.
+//! 3. "Add u if it is enabled" loses an order when u sleeps at that point. The plain form adds every enabled
+//!    thread there; the optimised form uses source sets (Abdulla, Aronis, Jonsson, Sagonas: *Optimal Dynamic
+//!    Partial Order Reduction*, POPL 2014).
+//! 4. Of the first optimisation, backtracking only dependences in the transitive reduction: a failed attempt
+//!    to lock can hide a race between a lock and a later lock. Whether two steps can be reversed is found out
+//!    from the graph instead of from [`selvedge_core::Op::may_be_coenabled`].
 
 use selvedge_core::Bounds;
 
