@@ -71,7 +71,8 @@ const LARGE: [&str; 12] = [
     "cambridge.pml",
     "leader_trace.pml",
 ];
-/// Compared by verdict only: Spin counts a claim that stutters in its own way.
+/// Compared by verdict only: Spin stores 287,366 states and ours 283,426, and why is not known yet. The model
+/// has a never claim.
 const VERDICT_ONLY: [&str; 1] = ["p337.pftp.ses.pml"];
 
 #[test]
@@ -82,7 +83,9 @@ fn the_examples_of_spin_count_as_in_spin() {
     }
     let root = Path::new("/usr/share/doc/spin/examples/Examples");
     if !root.is_dir() {
-        eprintln!("SKIPPED: {test}: the examples are not installed");
+        let message = format!("SKIPPED: {test}: the examples of Spin's package are not installed");
+        assert!(!common::required(), "{message}");
+        eprintln!("{message}");
         return;
     }
     let mut list = Vec::new();

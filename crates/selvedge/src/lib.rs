@@ -35,7 +35,7 @@
 //! | [`cell`] | memory whose accesses are checked for data races |
 //! | [`future`] | running futures under a check |
 //! | [`time`], [`hint`] | virtual time, spin loops |
-//! | [`choose`], [`rand`] | choices that are explored |
+//! | [`choose()`], [`rand`] | choices that are explored |
 
 #![warn(missing_docs)]
 

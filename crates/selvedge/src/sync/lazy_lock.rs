@@ -198,7 +198,7 @@ impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
 }
 
 /// Declares statics that are made when they are first used, in the way of the crate `lazy_static`; in a check
-/// they are made anew, and dropped, in every execution. Each is a [`LazyLock`](crate::sync::LazyLock).
+/// they are made anew, and dropped, in every execution. Each is a [`LazyLock`].
 ///
 /// ```
 /// use selvedge::sync::Mutex;

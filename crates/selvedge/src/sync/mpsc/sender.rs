@@ -7,7 +7,7 @@ use std::sync::mpsc::{SendError, TrySendError};
 
 use super::channel::Channel;
 
-/// The sending end of [`channel`](super::channel), as [`std::sync::mpsc::Sender`].
+/// The sending end of [`channel`](super::channel()), as [`std::sync::mpsc::Sender`].
 ///
 /// ```
 /// selvedge::check(|| {
