@@ -2,7 +2,7 @@
 //! stores a state of the program.
 //!
 //! A program under test is a [`Program`]; one run of it is an [`Execution`], which stops before every
-//! visible operation and waits to be told which thread goes on. [`explore`] is the one loop over
+//! visible operation and waits to be told which thread goes on. [`explore()`] is the one loop over
 //! executions; which executions it runs is up to a [`Strategy`]. The paper behind the engine is Musuvathi
 //! and Qadeer, *Iterative Context Bounding for Systematic Testing of Multithreaded Programs* (PLDI 2007).
 //!
