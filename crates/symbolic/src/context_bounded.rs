@@ -73,6 +73,11 @@ pub(crate) struct Search<'a> {
     pub(crate) expanded: u64,
 }
 
+/// A tuple is compared with so many others, the latest first, to see whether one contains it. A tuple that is
+/// kept although another contains it costs time and nothing else; comparing it with all would cost more where
+/// eager splitting makes tens of thousands.
+const COMPARED: usize = 256;
+
 impl<'a> Search<'a> {
     /// A search that has not begun.
     pub(crate) fn new(encoding: &'a Encoding, splitting: Splitting) -> Fallible<Search<'a>> {
@@ -208,7 +213,7 @@ impl<'a> Search<'a> {
             Splitting::Lazy => None,
         };
         let own = self.comparable.entry((process, globals)).or_default();
-        for &other in own.iter().rev() {
+        for &other in own.iter().rev().take(COMPARED) {
             let mut inside = true;
             for (view, other) in views.iter().zip(&self.nodes[other].views) {
                 if !view.is_within(other)? {

@@ -89,7 +89,7 @@ fn two_plain_processes() {
 #[test]
 fn two_rich_processes() {
     let shape = Shape { processes: 2, recursion: true, forks: false, rich: true };
-    compare_many(2_000_000, shape, 0, 360);
+    compare_many(2_000_000, shape, 0, 700);
 }
 
 #[test]
