@@ -63,8 +63,8 @@ impl fmt::Display for ObjectId {
     }
 }
 
-/// A set of threads, as a bit set of whole words that never shrinks: clearing and refilling one allocates
-/// nothing.
+/// A set of threads, as a bit set that never shrinks: clearing and refilling one allocates nothing, and the
+/// first 64 threads, which few programs exceed, are in the set itself.
 ///
 /// ```
 /// use selvedge_core::{ThreadId, ThreadSet};
@@ -78,25 +78,39 @@ impl fmt::Display for ObjectId {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ThreadSet {
-    words: Vec<u64>,
+    /// Threads 0 to 63.
+    low: u64,
+    /// The others, 64 a word.
+    high: Vec<u64>,
 }
 
 impl ThreadSet {
     /// Adds a thread.
     #[inline]
     pub fn insert(&mut self, thread: ThreadId) {
-        let word = thread.index() / 64;
-        if word >= self.words.len() {
-            self.words.resize(word + 1, 0);
+        if thread.0 < 64 {
+            self.low |= 1 << thread.0;
+        } else {
+            self.insert_high(thread);
         }
-        self.words[word] |= 1 << (thread.index() % 64);
+    }
+
+    #[cold]
+    fn insert_high(&mut self, thread: ThreadId) {
+        let word = thread.index() / 64 - 1;
+        if word >= self.high.len() {
+            self.high.resize(word + 1, 0);
+        }
+        self.high[word] |= 1 << (thread.0 % 64);
     }
 
     /// Removes a thread, if it is there.
     #[inline]
     pub fn remove(&mut self, thread: ThreadId) {
-        if let Some(word) = self.words.get_mut(thread.index() / 64) {
-            *word &= !(1 << (thread.index() % 64));
+        if thread.0 < 64 {
+            self.low &= !(1 << thread.0);
+        } else if let Some(word) = self.high.get_mut(thread.index() / 64 - 1) {
+            *word &= !(1 << (thread.0 % 64));
         }
     }
 
@@ -109,87 +123,70 @@ impl ThreadSet {
     /// Whether the thread is in the set.
     #[inline]
     pub fn contains(&self, thread: ThreadId) -> bool {
-        self.words.get(thread.index() / 64).is_some_and(|word| word >> (thread.index() % 64) & 1 == 1)
+        if thread.0 < 64 {
+            self.low >> thread.0 & 1 == 1
+        } else {
+            self.high.get(thread.index() / 64 - 1).is_some_and(|word| word >> (thread.0 % 64) & 1 == 1)
+        }
     }
 
     /// Whether no thread is in the set.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        if let [word] = *self.words {
-            return word == 0;
-        }
-        self.words.iter().all(|&word| word == 0)
+        self.low == 0 && self.high.iter().all(|&word| word == 0)
     }
 
     /// How many threads are in the set.
     #[inline]
     pub fn len(&self) -> usize {
-        if let [word] = *self.words {
-            return word.count_ones() as usize;
-        }
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+        let high: u32 = self.high.iter().map(|word| word.count_ones()).sum();
+        (self.low.count_ones() + high) as usize
     }
 
     /// Removes every thread and keeps the memory.
     #[inline]
     pub fn clear(&mut self) {
-        self.words.fill(0);
+        self.low = 0;
+        self.high.fill(0);
     }
 
     /// The thread with the lowest number.
     #[inline]
     pub fn first(&self) -> Option<ThreadId> {
-        let index = self.words.iter().position(|&word| word != 0)?;
-        Some(ThreadId((index * 64) as u32 + self.words[index].trailing_zeros()))
+        if self.low != 0 { Some(ThreadId(self.low.trailing_zeros())) } else { self.iter().next() }
     }
 
     /// The only thread of the set; `None` when there is none or more than one.
     #[inline]
     pub fn only(&self) -> Option<ThreadId> {
-        match *self.words {
-            [word] if word.is_power_of_two() => Some(ThreadId(word.trailing_zeros())),
-            [_] => None,
-            _ => self.first().filter(|_| self.len() == 1),
+        if self.high.is_empty() {
+            self.low.is_power_of_two().then(|| ThreadId(self.low.trailing_zeros()))
+        } else {
+            self.first().filter(|_| self.len() == 1)
         }
     }
 
     /// The `n`-th thread of the set, from 0, in the order of their numbers.
-    #[inline]
+    #[inline(always)]
     pub fn nth(&self, n: usize) -> Option<ThreadId> {
-        match *self.words {
-            [mut word] => {
-                // Which one it is cannot be foreseen: the first few without a branch.
-                for skipped in 0..3 {
-                    let rest = word & word.wrapping_sub(1);
-                    word = if skipped < n { rest } else { word };
-                }
-                for _ in 3..n {
-                    word &= word.wrapping_sub(1);
-                }
-                (word != 0).then(|| ThreadId(word.trailing_zeros()))
-            }
-            _ => self.nth_of_many(n),
+        if !self.high.is_empty() {
+            return self.iter().nth(n);
         }
-    }
-
-    fn nth_of_many(&self, mut n: usize) -> Option<ThreadId> {
-        for (index, &word) in self.words.iter().enumerate() {
-            let count = word.count_ones() as usize;
-            if n < count {
-                let mut word = word;
-                for _ in 0..n {
-                    word &= word - 1;
-                }
-                return Some(ThreadId((index * 64) as u32 + word.trailing_zeros()));
-            }
-            n -= count;
+        // Which one it is cannot be foreseen: the first few without a branch.
+        let mut word = self.low;
+        for skipped in 0..3 {
+            let rest = word & word.wrapping_sub(1);
+            word = if skipped < n { rest } else { word };
         }
-        None
+        for _ in 3..n {
+            word &= word.wrapping_sub(1);
+        }
+        (word != 0).then(|| ThreadId(word.trailing_zeros()))
     }
 
     /// The threads in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = ThreadId> + '_ {
-        self.words.iter().enumerate().flat_map(|(index, &word)| {
+        self.words().enumerate().flat_map(|(index, word)| {
             std::iter::successors((word != 0).then_some(word), |word| {
                 let rest = word & (word - 1);
                 (rest != 0).then_some(rest)
@@ -200,26 +197,29 @@ impl ThreadSet {
 
     /// The words of the bit set, the lowest threads first.
     #[inline]
-    pub fn words(&self) -> &[u64] {
-        &self.words
+    pub fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        std::iter::once(self.low).chain(self.high.iter().copied())
     }
 
-    /// Makes this set equal to the one with the given words.
+    /// The one word of a set in which no thread above 63 ever was.
     #[inline]
-    pub fn copy_from_words(&mut self, words: &[u64]) {
-        self.words.clear();
-        self.words.extend_from_slice(words);
+    pub fn word(&self) -> Option<u64> {
+        self.high.is_empty().then_some(self.low)
+    }
+
+    /// Makes this set equal to another, in the memory it has.
+    #[inline]
+    pub fn copy_from(&mut self, other: &ThreadSet) {
+        self.low = other.low;
+        self.high.clone_from(&other.high);
     }
 }
 
 impl PartialEq for ThreadSet {
     fn eq(&self, other: &Self) -> bool {
-        let (short, long) = if self.words.len() <= other.words.len() {
-            (&self.words, &other.words)
-        } else {
-            (&other.words, &self.words)
-        };
-        short[..] == long[..short.len()] && long[short.len()..].iter().all(|&word| word == 0)
+        let longest = self.high.len().max(other.high.len());
+        let word = |set: &ThreadSet, index: usize| set.high.get(index).copied().unwrap_or(0);
+        self.low == other.low && (0..longest).all(|index| word(self, index) == word(other, index))
     }
 }
 

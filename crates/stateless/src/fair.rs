@@ -46,7 +46,7 @@ impl Fair {
     /// Puts the enabled threads that are within the bound into `allowed`. Says whether one was left out.
     #[inline]
     pub(crate) fn allow(&self, enabled: &ThreadSet, bound: u32, allowed: &mut ThreadSet) -> bool {
-        allowed.copy_from_words(enabled.words());
+        allowed.copy_from(enabled);
         if self.untouched {
             return false;
         }

@@ -164,7 +164,7 @@ impl Record {
     pub(crate) fn push_point(&mut self, choice: PointRecord, enabled: &ThreadSet) {
         let enabled_at = self.words.len() as u32;
         if choice.arity == 0 {
-            self.words.extend_from_slice(enabled.words());
+            self.words.extend(enabled.words());
         }
         let enabled_words = self.words.len() as u32 - enabled_at;
         self.points.push(PointRecord { enabled_at, enabled_words, ..choice });

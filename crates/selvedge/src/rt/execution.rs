@@ -234,7 +234,7 @@ impl Execution for ClosureExecution<'_> {
     fn in_flight(&self) -> Option<Stop> {
         let threads = &self.runtime.get().threads;
         threads.iter().enumerate().find(|(_, thread)| thread.unwinding && !thread.ended).and_then(
-            |(index, thread)| thread.panic.clone().map(|note| panic::stop(&thread.label(index), note)),
+            |(index, thread)| thread.panic.clone().map(|note| panic::stop(&thread.label(index), *note)),
         )
     }
 
@@ -254,6 +254,9 @@ impl Execution for ClosureExecution<'_> {
         handle.get().inside = true;
         for index in 0..handle.get().threads.len() {
             // Those of threads that did not end by themselves are still there.
+            if handle.get().threads[index].locals.values.is_empty() {
+                continue;
+            }
             handle.get().current = ThreadId(index as u32);
             thread::drop_locals(handle, ThreadId(index as u32), BodyEnd::TornDown);
         }

@@ -94,7 +94,7 @@ fn note(handle: Handle, info: &PanicHookInfo<'_>) {
         line: place.line(),
         column: Some(place.column()),
     });
-    thread.earlier_panic = thread.panic.replace(PanicNote { message: text, location });
+    thread.earlier_panic = thread.panic.replace(Box::new(PanicNote { message: text, location }));
 }
 
 /// The violation that a panic is.
@@ -140,7 +140,7 @@ mod abort {
                 && let Some(note) = runtime.threads[index].panic.take()
             {
                 let name = runtime.threads[index].label(index);
-                runtime.stop = Some(Box::new(super::stop(&name, note)));
+                runtime.stop = Some(Box::new(super::stop(&name, *note)));
             }
             // Its panics stay counted on this OS thread.
             runtime.unwinding += 1;

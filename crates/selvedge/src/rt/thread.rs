@@ -32,9 +32,9 @@ pub(crate) struct Thread {
     pub(crate) panicked: bool,
     /// It is suspended in the middle of a panic.
     pub(crate) unwinding: bool,
-    pub(crate) panic: Option<PanicNote>,
+    pub(crate) panic: Option<Box<PanicNote>>,
     /// The panic before that one, which has been caught, or is unwinding still.
-    pub(crate) earlier_panic: Option<PanicNote>,
+    pub(crate) earlier_panic: Option<Box<PanicNote>>,
     /// Its virtual time, since the execution began.
     pub(crate) now: Duration,
     pub(crate) locals: Locals,
@@ -205,10 +205,9 @@ fn run<F: FnOnce() -> BodyEnd>(handle: Handle, id: ThreadId, yielder: &Yielder<(
         BodyEnd::TornDown => {}
         BodyEnd::Panicked if id.index() == 0 || !runtime.options.allow_thread_panics => {
             let thread = &mut runtime.threads[id.index()];
-            let note = thread.panic.take().unwrap_or(PanicNote {
-                message: "a panic that another panic hook took".into(),
-                location: None,
-            });
+            let unknown =
+                || PanicNote { message: "a panic that another panic hook took".into(), location: None };
+            let note = thread.panic.take().map_or_else(unknown, |note| *note);
             let name = thread.label(id.index());
             if runtime.stop.is_none() && runtime.phase == Phase::Running {
                 runtime.stop = Some(Box::new(panic::stop(&name, note)));

@@ -74,10 +74,9 @@ impl Point<'_> {
     /// The first enabled thread after this one, going round.
     #[inline]
     fn round_robin(&self, after: ThreadId) -> ThreadId {
-        let words = self.enabled.words();
-        if let [word] = words {
+        if let Some(word) = self.enabled.word() {
             let above = word & u64::MAX.checked_shl(after.0 + 1).unwrap_or(0);
-            let word = if above != 0 { above } else { *word };
+            let word = if above != 0 { above } else { word };
             return ThreadId(word.trailing_zeros());
         }
         self.enabled
