@@ -26,7 +26,7 @@ fn order(ordering: Ordering) -> MemoryOrder {
     }
 }
 
-/// The ordering of a failed compare-exchange made as strong as std demands of the success ordering's load.
+/// Panics, as std does, when an operation of this kind cannot have the ordering.
 #[track_caller]
 fn check_load(ordering: Ordering) {
     match ordering {
