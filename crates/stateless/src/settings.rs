@@ -13,7 +13,7 @@ use crate::coverage::Coverage;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
-    /// The fair bound; see [`selvedge_core::Bounds::yields`]. Sampling strategies ignore nothing and run
+    /// The fair bound; see [`selvedge_core::Bounds::yields`]. Sampling strategies are run
     /// without it.
     pub yields: Option<u32>,
     /// Stop after so many executions.

@@ -27,30 +27,16 @@ fn order(ordering: Ordering) -> MemoryOrder {
 }
 
 /// Panics, as std does, when an operation of this kind cannot have the ordering.
+#[inline]
 #[track_caller]
-fn check_load(ordering: Ordering) {
-    match ordering {
-        Ordering::Release => panic!("there is no such thing as a release load"),
-        Ordering::AcqRel => panic!("there is no such thing as an acquire-release load"),
-        _ => {}
-    }
-}
-
-#[track_caller]
-fn check_store(ordering: Ordering) {
-    match ordering {
-        Ordering::Acquire => panic!("there is no such thing as an acquire store"),
-        Ordering::AcqRel => panic!("there is no such thing as an acquire-release store"),
-        _ => {}
-    }
-}
-
-#[track_caller]
-fn check_failure(ordering: Ordering) {
-    match ordering {
-        Ordering::Release => panic!("there is no such thing as a release failure ordering"),
-        Ordering::AcqRel => panic!("there is no such thing as an acquire-release failure ordering"),
-        _ => {}
+fn check_ordering(ordering: Ordering, forbidden: Ordering, operation: &str) {
+    if ordering == forbidden || ordering == Ordering::AcqRel {
+        let name = match ordering {
+            Ordering::Release => "a release",
+            Ordering::Acquire => "an acquire",
+            _ => "an acquire-release",
+        };
+        panic!("there is no such thing as {name} {operation}");
     }
 }
 
@@ -169,7 +155,7 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn load(&self, ordering: Ordering) -> $value {
-                check_load(ordering);
+                check_ordering(ordering, Ordering::Release, "load");
                 match rt::current() {
                     None => self.outside.load(ordering),
                     Some(handle) => {
@@ -182,7 +168,7 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn store(&self, value: $value, ordering: Ordering) {
-                check_store(ordering);
+                check_ordering(ordering, Ordering::Acquire, "store");
                 match rt::current() {
                     None => self.outside.store(value, ordering),
                     Some(handle) => {
@@ -221,7 +207,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                check_failure(failure);
+                check_ordering(failure, Ordering::Release, "failure ordering");
                 let Some(handle) = rt::current() else {
                     return self.outside.compare_exchange(current, new, success, failure);
                 };
