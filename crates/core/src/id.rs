@@ -189,14 +189,16 @@ impl ThreadSet {
     }
 
     /// The threads in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = ThreadId> + '_ {
-        self.words().enumerate().flat_map(|(index, word)| {
-            std::iter::successors((word != 0).then_some(word), |word| {
-                let rest = word & (word - 1);
-                (rest != 0).then_some(rest)
-            })
-            .map(move |word| ThreadId((index * 64) as u32 + word.trailing_zeros()))
-        })
+    #[inline]
+    pub fn iter(&self) -> ThreadIter<'_> {
+        ThreadIter { word: self.low, base: 0, rest: &self.high }
+    }
+
+    /// The set with these words, the lowest threads first.
+    #[inline]
+    pub fn from_words(words: &[u64]) -> Self {
+        let (low, high) = words.split_first().map_or((0, &[][..]), |(low, high)| (*low, high));
+        ThreadSet { low, high: high.to_vec() }
     }
 
     /// The words of the bit set, the lowest threads first.
@@ -216,6 +218,36 @@ impl ThreadSet {
     pub fn copy_from(&mut self, other: &ThreadSet) {
         self.low = other.low;
         self.high.clone_from(&other.high);
+    }
+}
+
+/// The threads of a [`ThreadSet`], in the order of their numbers.
+///
+/// ```
+/// use selvedge_core::{ThreadId, ThreadSet};
+/// let set: ThreadSet = [ThreadId(4), ThreadId(1)].into_iter().collect();
+/// assert_eq!(set.iter().next(), Some(ThreadId(1)));
+/// ```
+#[derive(Clone, Debug)]
+pub struct ThreadIter<'a> {
+    word: u64,
+    base: u32,
+    rest: &'a [u64],
+}
+
+impl Iterator for ThreadIter<'_> {
+    type Item = ThreadId;
+
+    #[inline]
+    fn next(&mut self) -> Option<ThreadId> {
+        while self.word == 0 {
+            let (word, rest) = self.rest.split_first()?;
+            (self.word, self.rest) = (*word, rest);
+            self.base += 64;
+        }
+        let thread = ThreadId(self.base + self.word.trailing_zeros());
+        self.word &= self.word - 1;
+        Some(thread)
     }
 }
 
@@ -275,6 +307,7 @@ mod tests {
             assert_eq!(set.nth(n), Some(thread));
         }
         assert_eq!(set.nth(6), None);
+        assert_eq!(ThreadSet::from_words(&set.words().collect::<Vec<_>>()), set);
     }
 
     #[test]
