@@ -8,7 +8,7 @@ fn orders(strategy: Strategy, preemptions: Option<u32>, program: fn()) -> (u64, 
     let checker = Checker::new().strategy(strategy).coverage(Coverage::Orders).keep_going().shorten(0);
     let checker = match preemptions {
         Some(bound) => checker.preemptions(bound),
-        None => checker.unbounded(),
+        None => checker.unbounded().at_bound(),
     };
     let outcome = checker.max_executions(300_000).explore(program);
     let row =
