@@ -4,7 +4,7 @@
 //! ```
 //! let text = "decl lock := 0; void main() begin assert(!lock); end";
 //! let network = selvedge_boolean::read("a.bp", text)?;
-//! let report = selvedge_symbolic::check(&network, &Default::default(), &mut |_| {}).unwrap();
+//! let report = selvedge_symbolic::check(&network, &Default::default(), &mut |_| true).unwrap();
 //! assert!(report.outcome.holds());
 //! # Ok::<(), selvedge_boolean::Error>(())
 //! ```

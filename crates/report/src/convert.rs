@@ -38,13 +38,13 @@ pub(crate) fn write_result(report: &Report) -> Result1 {
 }
 
 fn write_guarantee(guarantee: &Guarantee) -> Guarantee1 {
-    let Bounds { preemptions, contexts, delays, yields, depth } = guarantee.bounds;
-    Guarantee1 { preemptions, contexts, delays, yields, depth, complete: guarantee.complete }
+    let Bounds { preemptions, contexts, delays, yields, depth, threads } = guarantee.bounds;
+    Guarantee1 { preemptions, contexts, delays, yields, depth, threads, complete: guarantee.complete }
 }
 
 fn read_guarantee(guarantee: Guarantee1) -> Guarantee {
-    let Guarantee1 { preemptions, contexts, delays, yields, depth, complete } = guarantee;
-    Guarantee { bounds: Bounds { preemptions, contexts, delays, yields, depth }, complete }
+    let Guarantee1 { preemptions, contexts, delays, yields, depth, threads, complete } = guarantee;
+    Guarantee { bounds: Bounds { preemptions, contexts, delays, yields, depth, threads }, complete }
 }
 
 fn write_violation(violation: &Violation) -> Violation1 {

@@ -56,6 +56,8 @@ pub(crate) struct Guarantee1 {
     pub(crate) yields: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) depth: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) threads: Option<u32>,
     pub(crate) complete: bool,
 }
 

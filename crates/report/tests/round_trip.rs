@@ -62,6 +62,7 @@ impl Values {
             delays: self.maybe(Self::small),
             yields: self.maybe(Self::small),
             depth: self.maybe(Self::small),
+            threads: self.maybe(Self::small),
         };
         Guarantee { bounds, complete: self.below(2) == 0 }
     }

@@ -1,7 +1,7 @@
 //! A check: one question to one network, over growing numbers of contexts.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,8 @@ use selvedge_core::{
     ViolationKind,
 };
 
-use crate::bdd::{Bdd, Capacity, Fallible, Full};
-use crate::configurations::{Written, write};
+use crate::bdd::{Capacity, Fallible, Full};
+use crate::configurations::{Heads, Written, write};
 use crate::context_bounded::{Context, Search, Watch};
 use crate::converge::Converging;
 use crate::encoding::Encoding;
@@ -20,6 +20,7 @@ use crate::goal;
 use crate::interpreter::{Configuration, Interpreter};
 use crate::marker::{Marker, markers};
 use crate::network::{LabelId, Network};
+use crate::pattern::Pattern;
 use crate::replay::{Replayed, replay, rerun, top};
 use crate::split::Splitting;
 use crate::witness::{End, execution};
@@ -33,9 +34,12 @@ pub enum Goal {
     Violation,
     /// A label with this name, `name` or `procedure.name`.
     Label(String),
-    /// A configuration. Only for networks that create no threads.
-    Configuration(Configuration),
+    /// A configuration that looks so.
+    Configuration(Pattern),
 }
+
+/// The most created threads that a check takes: each of them is a process of its own, from the start.
+pub const MOST_THREADS: u32 = 64;
 
 /// How to look for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +50,7 @@ pub struct Options {
     pub splitting: Splitting,
     /// What is looked for.
     pub goal: Goal,
-    /// Threads that may be created, at most.
+    /// Threads that may be created, at most; no more than [`MOST_THREADS`].
     pub threads: u32,
     /// Bytes that the node store may take.
     pub memory: u64,
@@ -93,8 +97,9 @@ pub struct Report {
     pub outcome: Outcome,
     /// What became of each line that has a label.
     pub markers: Vec<Marker>,
-    /// The splitting that was used.
-    pub splitting: Splitting,
+    /// Where the network creates threads: whether an execution within the bounds creates more than
+    /// [`Options::threads`], which was not followed further.
+    pub threads_cut: Option<bool>,
 }
 
 /// Why a search ended before its bound.
@@ -103,18 +108,13 @@ enum Ended {
     Gap(String),
 }
 
-/// Checks a network.
+/// Checks a network. `progress` is told how far the check is, and answers whether to go on.
 pub fn check(
     network: &Network,
     options: &Options,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Report, Error> {
-    network.validate()?;
-    let goal_labels = goal_labels(network, &options.goal)?;
-    if let Goal::Configuration(configuration) = &options.goal {
-        fits(network, configuration)?;
-    }
-    let mut run = Run::new(network, options, goal_labels);
+    let mut run = Run::new(network, options)?;
     run.lowered.validate()?;
     let ended = match run.search(progress) {
         Ok(ended) => ended?,
@@ -128,9 +128,7 @@ pub fn check(
 
 /// Replays the schedule of a violation that an earlier check of the same network reported.
 pub fn replay_schedule(network: &Network, options: &Options, schedule: &Schedule) -> Result<Report, Error> {
-    network.validate()?;
-    let goal_labels = goal_labels(network, &options.goal)?;
-    let mut run = Run::new(network, options, goal_labels);
+    let mut run = Run::new(network, options)?;
     let replayed = rerun(network, options.threads, schedule)?;
     let running = replayed.trace.steps.last().map_or(0, |step| step.thread);
     // The thread that ran last, or one that was there from the start.
@@ -139,7 +137,7 @@ pub fn replay_schedule(network: &Network, options: &Options, schedule: &Schedule
     let found = match goal {
         Some(label) => Found::Label(label),
         _ if run.is_deadlock(&replayed.last, running) => Found::Deadlock,
-        _ if matches!(&options.goal, Goal::Configuration(wanted) if *wanted == replayed.last) => {
+        _ if matches!(&options.goal, Goal::Configuration(wanted) if wanted.matches(&replayed.last)) => {
             Found::Configuration
         }
         _ => {
@@ -157,52 +155,13 @@ fn goal_labels(network: &Network, goal: &Goal) -> Result<Vec<bool>, Error> {
         let looked_for = *goal == Goal::Violation;
         return Ok(network.labels.iter().map(|label| looked_for && label.violation.is_some()).collect());
     };
-    let full = |label: &crate::network::Label| {
-        format!("{}.{}", network.procedures[label.procedure.index()].name, label.name)
-    };
-    let found: Vec<bool> =
-        network.labels.iter().map(|label| label.name == *name || full(label) == *name).collect();
-    if found.contains(&true) {
-        return Ok(found);
+    let mut wanted = vec![false; network.labels.len()];
+    let found = network.labels_called(name);
+    if found.is_empty() {
+        return Err(network.unknown_label(name));
     }
-    let mut known: Vec<String> =
-        network.labels.iter().filter(|label| !label.name.contains(' ')).map(full).collect();
-    known.sort_unstable();
-    known.dedup();
-    known.truncate(12);
-    Err(Error::UnknownLabel { name: name.clone(), known })
-}
-
-/// Whether a configuration is one of a network's.
-fn fits(network: &Network, configuration: &Configuration) -> Result<(), Error> {
-    let fail = |message: &str| Err(Error::Configuration { message: message.into() });
-    if network.forks() {
-        return fail("the network creates threads, and configurations are not looked for then");
-    }
-    let values = |variables: &[crate::network::Variable], values: &[u64]| {
-        variables.len() == values.len()
-            && variables.iter().zip(values).all(|(variable, value)| value >> variable.width == 0)
-    };
-    if !values(&network.globals, &configuration.globals) {
-        return fail("the globals differ in number or width");
-    }
-    if configuration.threads.len() != network.processes.len() {
-        return fail("the number of processes differs");
-    }
-    for thread in &configuration.threads {
-        if !values(&network.registers, &thread.registers) {
-            return fail("the registers differ in number or width");
-        }
-        for frame in &thread.stack {
-            let Some(label) = network.labels.get(frame.label.index()) else {
-                return fail("a label does not exist");
-            };
-            if !values(&network.procedures[label.procedure.index()].locals, &frame.locals) {
-                return fail("the locals of a frame differ in number or width");
-            }
-        }
-    }
-    Ok(())
+    found.into_iter().for_each(|label| wanted[label.index()] = true);
+    Ok(wanted)
 }
 
 /// Numbers by their JSON names.
@@ -230,7 +189,8 @@ struct Run<'a> {
 #[derive(Default)]
 struct Seen {
     end: Option<(Found, End)>,
-    late: bool,
+    /// Why the search was told to stop, if not for what it found.
+    stopped: Option<String>,
     counted: HashSet<Configuration>,
     uncountable: bool,
 }
@@ -244,9 +204,17 @@ enum Found {
 }
 
 impl<'a> Run<'a> {
-    fn new(network: &'a Network, options: &'a Options, goal_labels: Vec<bool>) -> Run<'a> {
+    fn new(network: &'a Network, options: &'a Options) -> Result<Run<'a>, Error> {
+        network.validate()?;
+        if network.forks() && options.threads > MOST_THREADS {
+            return Err(Error::TooManyThreads { wanted: options.threads });
+        }
+        let goal_labels = goal_labels(network, &options.goal)?;
+        if let Goal::Configuration(wanted) = &options.goal {
+            wanted.fits(network, options.threads)?;
+        }
         let (lowered, slots) = network.with_slots(options.threads);
-        Run {
+        Ok(Run {
             network,
             options,
             slots,
@@ -258,7 +226,7 @@ impl<'a> Run<'a> {
             statistics: Vec::new(),
             converged: false,
             overflown: false,
-        }
+        })
     }
 
     fn is_goal(&self, label: LabelId) -> bool {
@@ -266,7 +234,10 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the search. Running out of nodes is an error here; what was finished before is in `self`.
-    fn search(&mut self, progress: &mut dyn FnMut(Progress)) -> Fallible<Result<Option<Ended>, Error>> {
+    fn search(
+        &mut self,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Fallible<Result<Option<Ended>, Error>> {
         let encoding = Encoding::new(
             self.lowered.clone(),
             Capacity::of_bytes(self.options.memory),
@@ -287,10 +258,12 @@ impl<'a> Run<'a> {
         &mut self,
         encoding: &Encoding,
         tuples: &mut u64,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Fallible<Result<Option<Ended>, Error>> {
         let mut search = Search::new(encoding, self.options.splitting)?;
-        let mut converging = if self.options.converge { Converging::new(encoding)? } else { None };
+        // A configuration is more than what is visible of it.
+        let visible = self.options.converge && !matches!(self.options.goal, Goal::Configuration(_));
+        let mut converging = if visible { Converging::new(encoding)? } else { None };
         let mut seen = Seen::default();
         let wants_deadlock =
             self.options.goal == Goal::Violation && self.lowered.labels.iter().any(|label| label.blocks);
@@ -301,24 +274,29 @@ impl<'a> Run<'a> {
                 let level = search.level + 1;
                 search.advance(&stop_at, &mut |context| {
                     *tuples = context.expanded;
-                    progress(Progress {
+                    let go_on = progress(Progress {
                         contexts: level,
                         tuples: context.expanded,
                         nodes: encoding.store.sample() as u64,
                         elapsed: this.began.elapsed(),
                     });
+                    if !go_on {
+                        seen.stopped = Some("it was interrupted".into());
+                    }
                     this.watch(encoding, context, wants_deadlock, &mut seen)
                 })
             };
-            self.note_reached(&search);
-            if !finished? {
+            let finished = finished?;
+            let heads = self.slots.heads(&search)?;
+            self.note_reached(&heads);
+            if !finished {
                 if let Some((found, end)) = seen.end.take() {
                     return self.violation(&search, found, &end);
                 }
-                let limit = self.options.time.unwrap_or_default();
-                return Ok(Ok(Some(Ended::Gap(format!("the time limit of {limit:?} was reached")))));
+                let reason = seen.stopped.take().expect("a search stops for a reason");
+                return Ok(Ok(Some(Ended::Gap(reason))));
             }
-            self.row(&search, &seen);
+            self.row(&search, &heads, &seen);
             self.overflown |= self
                 .slots
                 .overflow
@@ -330,15 +308,6 @@ impl<'a> Run<'a> {
             {
                 self.converged = converging.level_finished(&search)?;
             }
-        }
-        if search.is_exhausted() {
-            self.converged = true;
-        }
-        if self.overflown {
-            return Ok(Ok(Some(Ended::Gap(format!(
-                "an execution creates more than {} threads (raise --threads)",
-                self.options.threads
-            )))));
         }
         Ok(Ok(None))
     }
@@ -357,18 +326,25 @@ impl<'a> Run<'a> {
                 return Ok(Watch::Stop);
             }
         }
+        let is_goal = |label: LabelId| self.is_goal(label);
+        if let Some((label, end)) = goal::created_at(encoding, context, &self.slots, &is_goal)? {
+            seen.end = Some((Found::Label(label), end));
+            return Ok(Watch::Stop);
+        }
         if wants_deadlock && let Some(end) = goal::deadlock(encoding, context, &self.slots)? {
             seen.end = Some((Found::Deadlock, end));
             return Ok(Watch::Stop);
         }
         if let Goal::Configuration(wanted) = &self.options.goal
-            && let Some(end) = goal::configuration(encoding, context, wanted)?
+            && let Some(end) = goal::configuration(encoding, context, &self.slots, wanted)?
         {
             seen.end = Some((Found::Configuration, end));
             return Ok(Watch::Stop);
         }
-        if self.options.time.is_some_and(|limit| self.began.elapsed() > limit) {
-            seen.late = true;
+        if let Some(limit) = self.options.time.filter(|&limit| self.began.elapsed() > limit) {
+            seen.stopped = Some(format!("the time limit of {limit:?} was reached"));
+        }
+        if seen.stopped.is_some() {
             return Ok(Watch::Stop);
         }
         if !seen.uncountable {
@@ -383,20 +359,17 @@ impl<'a> Run<'a> {
         Ok(Watch::GoOn)
     }
 
-    fn note_reached(&mut self, search: &Search<'_>) {
-        for heads in &search.heads {
-            for (reached, head) in self.reached.iter_mut().zip(heads) {
-                *reached |= !head.is_false();
-            }
+    fn note_reached(&mut self, heads: &Heads) {
+        for &label in heads.iter().flat_map(BTreeMap::keys) {
+            self.reached[label.index()] = true;
         }
     }
 
-    fn row(&mut self, search: &Search<'_>, seen: &Seen) {
-        let encoding = search.encoding;
-        let bits: usize = encoding.network.globals.iter().map(|global| global.width as usize).sum();
-        let all = search.heads.iter().flatten().filter(|head| !head.is_false());
-        let heads: f64 = all.map(|head: &Bdd| head.count(bits)).sum();
-        let mut extra = vec![("view_tuples", search.expanded), ("bdd_nodes", encoding.store.peak() as u64)];
+    fn row(&mut self, search: &Search<'_>, heads: &Heads, seen: &Seen) {
+        let bits: usize = self.network.globals.iter().map(|global| global.width as usize).sum();
+        let heads: f64 = heads.iter().flat_map(BTreeMap::values).map(|head| head.count(bits)).sum();
+        let nodes = search.encoding.store.peak() as u64;
+        let mut extra = vec![("view_tuples", search.expanded), ("bdd_nodes", nodes)];
         if heads < 9e15 {
             extra.push(("heads", heads as u64));
         }
@@ -410,10 +383,19 @@ impl<'a> Run<'a> {
         });
     }
 
+    /// What the rows have covered, if there are any.
     fn guarantee(&self) -> Option<Guarantee> {
         let last = self.rows.last()?.bound;
-        let bounds = Bounds { contexts: Some(last), ..Bounds::default() };
-        Some(Guarantee { bounds, complete: false })
+        let threads = self.overflown.then_some(self.options.threads);
+        Some(Guarantee {
+            // Where contexts no longer matter and threads do, only those are named.
+            bounds: Bounds {
+                contexts: (!self.converged || threads.is_none()).then_some(last),
+                threads,
+                ..Bounds::default()
+            },
+            complete: self.converged && threads.is_none(),
+        })
     }
 
     fn violation(
@@ -423,7 +405,7 @@ impl<'a> Run<'a> {
         end: &End,
     ) -> Fallible<Result<Option<Ended>, Error>> {
         let fail = |message: &str| Ok(Err(Error::Replay { message: message.into() }));
-        let Some(execution) = execution(search, end)? else {
+        let Some(execution) = execution(search, &self.slots, end)? else {
             return fail("no execution leads to what the search found");
         };
         let replayed = match replay(self.network, &self.slots, &self.lowered, &execution) {
@@ -433,10 +415,10 @@ impl<'a> Run<'a> {
         // The interpreter must see the violation where the search saw it.
         let last = &replayed.last;
         let seen = match found {
-            Found::Label(label) => top(last, end.process) == Some(label),
+            Found::Label(label) => (0..last.threads.len()).any(|thread| top(last, thread) == Some(label)),
             Found::Deadlock => self.is_deadlock(last, end.process),
             Found::Configuration => {
-                matches!(&self.options.goal, Goal::Configuration(wanted) if wanted == last)
+                matches!(&self.options.goal, Goal::Configuration(wanted) if wanted.matches(last))
             }
         };
         if !seen {
@@ -467,10 +449,11 @@ impl<'a> Run<'a> {
     /// As [`goal::deadlock`] defines it, on a configuration.
     fn is_deadlock(&self, last: &Configuration, running: usize) -> bool {
         let Ok(interpreter) = Interpreter::new(self.network, self.options.threads) else { return false };
-        let stands = |thread: usize| !interpreter.is_enabled(last, thread);
-        let blocked = |thread: usize| {
-            stands(thread) && top(last, thread).is_some_and(|label| self.network.label(label).blocks)
-        };
+        let stuck = |thread: usize| !interpreter.is_enabled(last, thread);
+        let blocks = |thread: usize| top(last, thread).is_some_and(|label| self.network.label(label).blocks);
+        let ends = |thread: usize| interpreter.rules_of(last, thread).is_empty();
+        let stands = |thread: usize| stuck(thread) && (blocks(thread) || ends(thread));
+        let blocked = |thread: usize| stuck(thread) && blocks(thread);
         if !interpreter.may_switch(last) {
             return blocked(running);
         }
@@ -523,12 +506,7 @@ impl<'a> Run<'a> {
             Some(Ended::Violated(violation)) => Verdict::Violated(violation),
             Some(Ended::Gap(reason)) => Verdict::Inconclusive(Gap { reason, covered }),
             None => match covered {
-                Some(Guarantee { bounds, .. }) => {
-                    Verdict::Holds(Guarantee { bounds, complete: self.converged })
-                }
-                None if self.converged => {
-                    Verdict::Holds(Guarantee { bounds: Bounds::default(), complete: true })
-                }
+                Some(guarantee) => Verdict::Holds(guarantee),
                 None => Verdict::Inconclusive(Gap {
                     reason: "no contexts were asked for (give --contexts 1 or more)".into(),
                     covered: None,
@@ -544,7 +522,7 @@ impl<'a> Run<'a> {
         Report {
             outcome: Outcome { verdict, rows: self.rows, statistics },
             markers,
-            splitting: self.options.splitting,
+            threads_cut: self.network.forks().then_some(self.overflown),
         }
     }
 }

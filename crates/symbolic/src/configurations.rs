@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::automaton::{Automaton, Edges, Middle, State};
 use crate::bdd::{Bdd, Fallible, Variable};
-use crate::context_bounded::Context;
+use crate::context_bounded::{Context, Search};
 use crate::encoding::{Block, Encoding};
 use crate::expression::Place;
 use crate::fork::Slots;
@@ -256,7 +256,51 @@ fn combine(lists: &[Vec<Thread>], chosen: &mut Vec<Thread>, visit: &mut dyn FnMu
     }
 }
 
+/// For each process and label on top of its stack, the globals, over `Now`; only those that are not empty.
+pub(crate) type Heads = Vec<BTreeMap<LabelId, Bdd>>;
+
 impl Slots {
+    /// The heads of a search, in terms of the network with forks.
+    pub(crate) fn heads(&self, search: &Search<'_>) -> Fallible<Heads> {
+        let encoding = search.encoding;
+        let own = (self.globals..encoding.network.globals.len()).flat_map(|index| {
+            encoding.bits_of(Place::Global(index as u32), Block::Now, None).iter().copied()
+        });
+        let own = encoding.store.cube(own)?;
+        let mut all = Heads::new();
+        for (process, labels) in search.heads.iter().enumerate() {
+            let mut heads = BTreeMap::new();
+            let mut add = |label: LabelId, globals: Bdd| {
+                let globals = match heads.remove(&label) {
+                    Some(known) => globals.or(&known)?,
+                    None => globals,
+                };
+                if !globals.is_false() {
+                    heads.insert(label, globals);
+                }
+                Ok(())
+            };
+            for (index, globals) in labels.iter().enumerate() {
+                if index < self.labels {
+                    add(LabelId(index as u32), globals.exists(&own)?)?;
+                    continue;
+                }
+                let waits = process
+                    .checked_sub(self.processes)
+                    .filter(|&slot| self.waiting[slot].index() == index && !globals.is_false());
+                // A thread that has been created and has not moved is at its entry.
+                for (number, &entry) in self.entries.iter().enumerate() {
+                    if let Some(slot) = waits {
+                        let created = self.is_created(encoding, slot, number)?;
+                        add(entry, globals.and_exists(&created, &own)?)?;
+                    }
+                }
+            }
+            all.push(heads);
+        }
+        Ok(all)
+    }
+
     /// The configuration of the network with forks that one of the network with slots stands for; several, if a
     /// fresh local may be anything; none, if a thread was created for which there was no slot.
     pub(crate) fn original(

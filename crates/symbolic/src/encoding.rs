@@ -101,6 +101,8 @@ pub(crate) struct Quantify {
     pub(crate) inputs: Cube,
     /// `Now` of locals.
     pub(crate) locals: Cube,
+    /// `Now` of registers and locals.
+    pub(crate) frame: Cube,
     /// `Now` of globals and registers, and `Fresh` of locals: what is visible besides the frame below a call.
     pub(crate) all_but_locals: Cube,
     /// All `Next` and `Fresh`: what a rule makes.
@@ -224,6 +226,7 @@ impl Encoding {
             saved_and_entry: joined(&[of(&locals, &[Now, Entry]), of(&globals, &[Entry])])?,
             inputs: store.cube(inputs.iter().flatten().copied())?,
             locals: store.cube(of(&locals, &[Now]))?,
+            frame: joined(&[of(&registers, &[Now]), of(&locals, &[Now])])?,
             all_but_locals: joined(&[of(&globals, &[Now]), of(&registers, &[Now]), of(&locals, &[Fresh])])?,
             made: joined(&[of(&globals, &[Next]), of(&registers, &[Next]), of(&locals, &[Next, Fresh])])?,
         };

@@ -19,6 +19,11 @@ pub enum Error {
         /// Names that there are, the nearest first.
         known: Vec<String>,
     },
+    /// More threads may be created than a check takes.
+    TooManyThreads {
+        /// How many were asked for.
+        wanted: u32,
+    },
     /// A configuration that was asked about does not fit the network.
     Configuration {
         /// What does not fit.
@@ -45,9 +50,15 @@ impl fmt::Display for Error {
                     write!(f, "there is {}", known.join(", "))
                 }
             }
+            Error::TooManyThreads { wanted } => write!(
+                f,
+                "{wanted} created threads are too many; at most {} can be asked for (give a smaller --threads)",
+                crate::MOST_THREADS
+            ),
             Error::Configuration { message } => write!(
                 f,
-                "the configuration does not fit the network: {message}; give every global and every stack"
+                "the configuration does not fit the program: {message}; it is `x = 1 | top / below | top`: \
+                 globals, and a stack for each thread that exists"
             ),
             Error::Replay { message } => write!(
                 f,

@@ -54,6 +54,22 @@ impl Points<'_> {
         }
     }
 
+    /// The values that are given of a list of variables.
+    pub(crate) fn some(
+        &self,
+        point: &mut Point,
+        place: fn(u32) -> Place,
+        block: Block,
+        label: Option<LabelId>,
+        values: &[Option<u64>],
+    ) {
+        for (index, value) in values.iter().enumerate() {
+            if let Some(value) = *value {
+                self.set(point, self.0.bits_of(place(index as u32), block, label), value);
+            }
+        }
+    }
+
     pub(crate) fn registers(&self, point: &mut Point, values: &[u64]) {
         for (index, &value) in values.iter().enumerate() {
             self.set(point, self.0.bits_of(Place::Register(index as u32), Block::Now, None), value);

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
 use crate::Error;
-use crate::bdd::{Capacity, Fallible};
+use crate::bdd::{Capacity, Fallible, Variable};
 use crate::configurations::{Written, points, value, write};
 use crate::context_bounded::{Search, Watch};
 use crate::encoding::{Block, Encoding};
@@ -67,7 +67,7 @@ fn run(network: Rc<Network>, slots: &Slots, extent: &Extent) -> Fallible<Vec<Lev
     let mut levels = Vec::new();
     loop {
         levels.push(Level {
-            heads: heads(&search, slots, extent.limit),
+            heads: heads(&search, slots, extent.limit)?,
             configurations: (!too_many).then(|| written.clone()),
             deeper,
             tuples: search.expanded,
@@ -90,33 +90,20 @@ fn run(network: Rc<Network>, slots: &Slots, extent: &Extent) -> Fallible<Vec<Lev
     }
 }
 
-/// The heads of a search, in terms of the network with forks.
-fn heads(search: &Search<'_>, slots: &Slots, limit: usize) -> BTreeSet<(usize, LabelId, Vec<u64>)> {
+/// The heads of a search, written out.
+fn heads(search: &Search<'_>, slots: &Slots, limit: usize) -> Fallible<BTreeSet<(usize, LabelId, Vec<u64>)>> {
     let encoding = search.encoding;
-    let variables = encoding.globals(Block::Now);
+    let globals: Vec<&[Variable]> = (0..slots.globals as u32)
+        .map(|index| encoding.bits_of(Place::Global(index), Block::Now, None))
+        .collect();
+    let variables = globals.concat();
     let mut all = BTreeSet::new();
-    for (process, labels) in search.heads.iter().enumerate() {
-        for (index, relation) in labels.iter().enumerate() {
-            let label = LabelId(index as u32);
-            if slots.overflow.contains(&label) {
-                continue;
-            }
-            for point in points(relation, &variables, limit).into_iter().flatten() {
-                let read = |index| value(&point, encoding.bits_of(Place::Global(index), Block::Now, None));
-                let globals: Vec<u64> = (0..encoding.network.globals.len() as u32).map(read).collect();
-                let label = match process.checked_sub(slots.processes) {
-                    Some(slot) if slots.waiting[slot] == label => {
-                        let started = slots.started.map_or(0, |started| globals[started as usize]);
-                        if started <= slot as u64 {
-                            continue;
-                        }
-                        slots.entries[globals[slots.entry[slot] as usize] as usize]
-                    }
-                    _ => label,
-                };
-                all.insert((process, label, globals[..slots.globals].to_vec()));
+    for (process, labels) in slots.heads(search)?.into_iter().enumerate() {
+        for (label, relation) in labels {
+            for point in points(&relation, &variables, limit).into_iter().flatten() {
+                all.insert((process, label, globals.iter().map(|bits| value(&point, bits)).collect()));
             }
         }
     }
-    all
+    Ok(all)
 }
