@@ -18,7 +18,7 @@ use crate::encoding::Encoding;
 use crate::fork::Slots;
 use crate::goal;
 use crate::interpreter::{Configuration, Interpreter};
-use crate::marker::{Marker, markers};
+use crate::marker::markers;
 use crate::network::{LabelId, Network};
 use crate::pattern::Pattern;
 use crate::replay::{Replayed, replay, rerun, top};
@@ -90,13 +90,14 @@ pub struct Progress {
     pub elapsed: Duration,
 }
 
+/// How often the progress of one number of contexts is told.
+const PROGRESS: Duration = Duration::from_millis(50);
+
 /// What a check found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The verdict and the coverage.
     pub outcome: Outcome,
-    /// What became of each line that has a label.
-    pub markers: Vec<Marker>,
     /// Where the network creates threads: whether an execution within the bounds creates more than
     /// [`Options::threads`], which was not followed further.
     pub threads_cut: Option<bool>,
@@ -189,8 +190,6 @@ struct Run<'a> {
 #[derive(Default)]
 struct Seen {
     end: Option<(Found, End)>,
-    /// Why the search was told to stop, if not for what it found.
-    stopped: Option<String>,
     counted: HashSet<Configuration>,
     uncountable: bool,
 }
@@ -268,24 +267,24 @@ impl<'a> Run<'a> {
         let wants_deadlock =
             self.options.goal == Goal::Violation && self.lowered.labels.iter().any(|label| label.blocks);
         while search.level < self.options.contexts && !search.is_exhausted() && !self.converged {
-            let finished = {
-                let this = &*self;
-                let stop_at = |label: LabelId| this.is_goal(label);
-                let level = search.level + 1;
-                search.advance(&stop_at, &mut |context| {
-                    *tuples = context.expanded;
-                    let go_on = progress(Progress {
-                        contexts: level,
-                        tuples: context.expanded,
-                        nodes: encoding.store.sample() as u64,
-                        elapsed: this.began.elapsed(),
-                    });
-                    if !go_on {
-                        seen.stopped = Some("it was interrupted".into());
+            let level = search.level + 1;
+            let mut told: Option<Instant> = None;
+            let mut stopped = None;
+            let mut go_on = |expanded| {
+                *tuples = expanded;
+                stopped = self.over_time();
+                if stopped.is_none() && told.is_none_or(|told| told.elapsed() > PROGRESS) {
+                    told = Some(Instant::now());
+                    let (nodes, elapsed) = (encoding.store.sample() as u64, self.began.elapsed());
+                    if !progress(Progress { contexts: level, tuples: expanded, nodes, elapsed }) {
+                        stopped = Some("it was interrupted".to_string());
                     }
-                    this.watch(encoding, context, wants_deadlock, &mut seen)
-                })
+                }
+                stopped.is_none()
             };
+            let finished = search.advance(&|label| self.is_goal(label), &mut go_on, &mut |context| {
+                self.watch(encoding, context, wants_deadlock, &mut seen)
+            });
             let finished = finished?;
             let heads = self.slots.heads(&search)?;
             self.note_reached(&heads);
@@ -293,8 +292,7 @@ impl<'a> Run<'a> {
                 if let Some((found, end)) = seen.end.take() {
                     return self.violation(&search, found, &end);
                 }
-                let reason = seen.stopped.take().expect("a search stops for a reason");
-                return Ok(Ok(Some(Ended::Gap(reason))));
+                return Ok(Ok(Some(Ended::Gap(stopped.expect("a search stops for a reason")))));
             }
             self.row(&search, &heads, &seen);
             self.overflown |= self
@@ -310,6 +308,12 @@ impl<'a> Run<'a> {
             }
         }
         Ok(Ok(None))
+    }
+
+    /// That there is no time left, in words.
+    fn over_time(&self) -> Option<String> {
+        let limit = self.options.time.filter(|&limit| self.began.elapsed() > limit)?;
+        Some(format!("the time limit of {limit:?} was reached"))
     }
 
     fn watch(
@@ -339,12 +343,6 @@ impl<'a> Run<'a> {
             && let Some(end) = goal::configuration(encoding, context, &self.slots, wanted)?
         {
             seen.end = Some((Found::Configuration, end));
-            return Ok(Watch::Stop);
-        }
-        if let Some(limit) = self.options.time.filter(|&limit| self.began.elapsed() > limit) {
-            seen.stopped = Some(format!("the time limit of {limit:?} was reached"));
-        }
-        if seen.stopped.is_some() {
             return Ok(Watch::Stop);
         }
         if !seen.uncountable {
@@ -501,7 +499,7 @@ impl<'a> Run<'a> {
             Some(Ended::Violated(violation)) => violation.location.clone(),
             _ => None,
         };
-        let markers = markers(self.network, &self.reached, violated.as_ref());
+        let lines = markers(self.network, &self.reached, violated.as_ref());
         let verdict = match ended {
             Some(Ended::Violated(violation)) => Verdict::Violated(violation),
             Some(Ended::Gap(reason)) => Verdict::Inconclusive(Gap { reason, covered }),
@@ -516,12 +514,12 @@ impl<'a> Run<'a> {
         let statistics = Statistics {
             elapsed,
             peak_memory_bytes: memory::peak(),
+            lines,
             extra: named(self.statistics),
             ..Statistics::default()
         };
         Report {
             outcome: Outcome { verdict, rows: self.rows, statistics },
-            markers,
             threads_cut: self.network.forks().then_some(self.overflown),
         }
     }

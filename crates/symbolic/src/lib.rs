@@ -87,6 +87,5 @@ mod witness;
 pub use check::{Goal, MOST_THREADS, Options, Progress, Report, check, replay_schedule};
 pub use error::Error;
 pub use fork::Slots;
-pub use marker::{Mark, Marker};
 pub use pattern::{FramePattern, Pattern, ThreadPattern};
 pub use split::Splitting;

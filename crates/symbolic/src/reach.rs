@@ -76,7 +76,7 @@ fn run(network: Rc<Network>, slots: &Slots, extent: &Extent) -> Fallible<Vec<Lev
         if search.level >= extent.contexts {
             return Ok(levels);
         }
-        search.advance(&|_| false, &mut |context| {
+        search.advance(&|_| false, &mut |_| true, &mut |context| {
             if too_many {
                 return Ok(Watch::GoOn);
             }
