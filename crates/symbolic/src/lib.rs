@@ -53,7 +53,7 @@
 //! | `converge` | when the answer holds for every k |
 //! | `provenance`, `witness`, `replay` | counterexamples |
 //! | [`interpreter`] | the slow, simple meaning that all of this is tested against |
-//! | [`generate`], [`reach`] | random networks, and everything that is reachable, for tests |
+//! | [`generate`], [`reach`], [`promela`] | random networks, everything that is reachable, the same as a Promela model: for tests |
 
 #![forbid(unsafe_code)]
 // A BDD's identity, which is what is hashed, does not change.
@@ -78,6 +78,7 @@ mod memory;
 pub mod network;
 mod pattern;
 mod post_star;
+pub mod promela;
 mod provenance;
 pub mod reach;
 mod replay;
