@@ -53,12 +53,15 @@
 //! | `converge` | when the answer holds for every k |
 //! | `provenance`, `witness`, `replay` | counterexamples |
 //! | [`interpreter`] | the slow, simple meaning that all of this is tested against |
+//! | `agreement` | the tests that eager, lazy and explicit search reach the same, and that they can fail |
 //! | [`generate`], [`reach`], [`promela`] | random networks, everything that is reachable, the same as a Promela model: for tests |
 
 #![forbid(unsafe_code)]
 // A BDD's identity, which is what is hashed, does not change.
 #![allow(clippy::mutable_key_type)]
 
+#[cfg(test)]
+mod agreement;
 mod automaton;
 pub mod bdd;
 mod bits;

@@ -51,17 +51,21 @@ pub fn reachable(network: &Network, extent: &Extent) -> Result<Option<Vec<Level>
     network.validate()?;
     let (network, slots) = network.with_slots(extent.threads);
     network.validate()?;
-    Ok(run(Rc::new(network), &slots, extent).ok())
+    let encoding = Encoding::new(Rc::new(network), CAPACITY, false);
+    Ok(encoding.and_then(|encoding| levels(&encoding, &slots, extent)).ok())
 }
 
-fn run(network: Rc<Network>, slots: &Slots, extent: &Extent) -> Fallible<Vec<Level>> {
-    let encoding = Encoding::new(network, Capacity { nodes: 1 << 18, cache: 1 << 14 }, false)?;
-    let mut search = Search::new(&encoding, extent.splitting)?;
+/// Enough for small networks.
+pub(crate) const CAPACITY: Capacity = Capacity { nodes: 1 << 18, cache: 1 << 14 };
+
+/// As [`reachable`], of a network with slots.
+pub(crate) fn levels(encoding: &Encoding, slots: &Slots, extent: &Extent) -> Fallible<Vec<Level>> {
+    let mut search = Search::new(encoding, extent.splitting)?;
     let mut written: HashSet<Configuration> = HashSet::new();
     let (mut too_many, mut deeper) = (false, false);
     if let Ok(interpreter) = Interpreter::new(&encoding.network, 0) {
         for first in interpreter.initial() {
-            written.extend(slots.original(&encoding, &first.globals, &first.threads));
+            written.extend(slots.original(encoding, &first.globals, &first.threads));
         }
     }
     let mut levels = Vec::new();
@@ -80,7 +84,7 @@ fn run(network: Rc<Network>, slots: &Slots, extent: &Extent) -> Fallible<Vec<Lev
             if too_many {
                 return Ok(Watch::GoOn);
             }
-            match write(&encoding, context, slots, extent.depth, extent.limit, &mut written)? {
+            match write(encoding, context, slots, extent.depth, extent.limit, &mut written)? {
                 Written::All => {}
                 Written::TooDeep => deeper = true,
                 Written::TooMany => too_many = true,
