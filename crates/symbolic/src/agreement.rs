@@ -1,6 +1,6 @@
 //! On generated networks, eager splitting, lazy splitting and an explicit search reach the same, at every bound.
 //!
-//! `SELVEDGE_NETWORKS=N` sets how many networks of each kind are made.
+//! `SELVEDGE_NETWORKS=N` sets how many networks of each kind are made; `SELVEDGE_LONG=1` makes many.
 
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
@@ -16,6 +16,8 @@ use crate::split::Splitting;
 const CONTEXTS: u32 = 4;
 /// Stacks up to here are compared.
 const DEPTH: usize = 4;
+/// Networks with more configurations than this are left out.
+const MOST: usize = 5_000;
 /// Stacks up to here are entered by the explicit search.
 const EXPLICIT_DEPTH: usize = 9;
 
@@ -54,7 +56,7 @@ fn search(network: &Network, threads: u32, splitting: Splitting, damage: Damage<
 /// difference.
 fn compare(network: &Network, threads: u32, damage: Damage<'_>) -> Result<Option<bool>, String> {
     let interpreter = Interpreter::new(network, threads).expect("generated networks are well formed");
-    let Some((explicit, cut)) = interpreter.reachable(CONTEXTS, EXPLICIT_DEPTH, 12_000) else {
+    let Some((explicit, cut)) = interpreter.reachable(CONTEXTS, EXPLICIT_DEPTH, MOST) else {
         return Ok(None);
     };
     let lazy = search(network, threads, Splitting::Lazy, damage);
@@ -86,9 +88,10 @@ fn compare(network: &Network, threads: u32, damage: Damage<'_>) -> Result<Option
     Ok(Some(!cut))
 }
 
-fn compare_many(first: u64, shape: Shape, threads: u32, ordinary: u64) {
-    let count =
-        std::env::var("SELVEDGE_NETWORKS").ok().and_then(|count| count.parse().ok()).unwrap_or(ordinary);
+fn compare_many(first: u64, shape: Shape, threads: u32) {
+    let ordinary = if std::env::var_os("SELVEDGE_LONG").is_some() { 15_000 } else { 1000 };
+    let asked = std::env::var("SELVEDGE_NETWORKS").ok().and_then(|count| count.parse().ok());
+    let count: u64 = asked.unwrap_or(ordinary);
     let (mut compared, mut bounded) = (0, 0);
     for seed in first..first + count {
         match compare(&network(seed, shape), threads, &|_| {}) {
@@ -106,23 +109,29 @@ fn compare_many(first: u64, shape: Shape, threads: u32, ordinary: u64) {
 
 #[test]
 fn two_plain_processes() {
-    compare_many(1_000_000, PLAIN, 0, 700);
+    compare_many(1_000_000, PLAIN, 0);
 }
 
 #[test]
 fn two_rich_processes() {
-    compare_many(2_000_000, RICH, 0, 700);
+    compare_many(2_000_000, RICH, 0);
 }
 
 #[test]
 fn three_processes_without_recursion() {
     let shape = Shape { processes: 3, recursion: false, forks: false, rich: true };
-    compare_many(3_000_000, shape, 0, 700);
+    compare_many(3_000_000, shape, 0);
 }
 
 #[test]
 fn created_threads() {
-    compare_many(4_000_000, CREATING, 2, 700);
+    compare_many(4_000_000, CREATING, 2);
+}
+
+#[test]
+fn created_threads_with_recursion() {
+    let shape = Shape { processes: 2, recursion: true, forks: true, rich: true };
+    compare_many(6_000_000, shape, 1);
 }
 
 const PLAIN: Shape = Shape { processes: 2, recursion: true, forks: false, rich: false };
