@@ -109,8 +109,51 @@ enum Ended {
     Gap(String),
 }
 
+/// More BDD variables than this are refused: operations on BDDs recurse once a variable.
+const MOST_VARIABLES: u64 = 1 << 18;
+
+/// Stack that such a recursion takes for a variable, generously.
+const STACK_PER_VARIABLE: usize = 1 << 10;
+
+/// Stack that everything else takes.
+const STACK: usize = 16 << 20;
+
 /// Checks a network. `progress` is told how far the check is, and answers whether to go on.
+///
+/// The search runs on a thread of its own, with a stack for as many variables as there are.
 pub fn check(
+    network: &Network,
+    options: &Options,
+    progress: &mut (dyn FnMut(Progress) -> bool + Send),
+) -> Result<Report, Error> {
+    let variables = variables_needed(network, options)?;
+    let stack = STACK + variables as usize * STACK_PER_VARIABLE;
+    std::thread::scope(|scope| {
+        let search = std::thread::Builder::new().name("symbolic search".into()).stack_size(stack);
+        let search = search.spawn_scoped(scope, || check_here(network, options, progress));
+        match search.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(report)) => report,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(error) => Err(Error::NoThread { message: error.to_string() }),
+        }
+    })
+}
+
+/// The BDD variables that a check needs, at most; an error if they are too many.
+fn variables_needed(network: &Network, options: &Options) -> Result<u64, Error> {
+    network.validate()?;
+    let slots = if network.forks() { options.threads } else { 0 };
+    if slots > MOST_THREADS {
+        return Err(Error::TooManyThreads { wanted: slots });
+    }
+    let needed = Encoding::variables_needed(&network.with_slots(slots).0, options.converge);
+    if needed > MOST_VARIABLES {
+        return Err(Error::TooManyBits { needed, most: MOST_VARIABLES });
+    }
+    Ok(needed)
+}
+
+fn check_here(
     network: &Network,
     options: &Options,
     progress: &mut dyn FnMut(Progress) -> bool,
