@@ -14,7 +14,7 @@ use crate::bdd::{Capacity, Fallible, Full};
 use crate::configurations::{Heads, Written, write};
 use crate::context_bounded::{Context, Search, Watch};
 use crate::converge::Converging;
-use crate::encoding::Encoding;
+use crate::encoding::{Block, Encoding};
 use crate::fork::Slots;
 use crate::goal;
 use crate::interpreter::{Configuration, Interpreter};
@@ -306,7 +306,10 @@ impl<'a> Run<'a> {
         // A configuration is more than what is visible of it.
         let visible = self.options.converge && !matches!(self.options.goal, Goal::Configuration(_));
         let mut converging = if visible { Converging::new(encoding)? } else { None };
-        let mut seen = Seen::default();
+        // Writing out a configuration takes time in the bits of its globals, and there may be a thousand.
+        const MOST_BITS: usize = 512;
+        let uncountable = encoding.globals(Block::Now).len() > MOST_BITS;
+        let mut seen = Seen { uncountable, ..Seen::default() };
         let wants_deadlock =
             self.options.goal == Goal::Violation && self.lowered.labels.iter().any(|label| label.blocks);
         while search.level < self.options.contexts && !search.is_exhausted() && !self.converged {
