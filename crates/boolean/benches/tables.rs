@@ -97,8 +97,7 @@ fn table_3() -> u64 {
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let tables: [(&str, fn() -> u64); 3] = [("1", table_1), ("2", table_2), ("3", table_3)];
-    for (name, table) in tables {
+    for (name, table) in [("1", table_1 as fn() -> u64), ("2", table_2), ("3", table_3)] {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {
             let peak = table();
             println!("\nPeak memory: {:.0} MiB", peak as f64 / f64::from(1 << 20));
