@@ -349,8 +349,11 @@ impl<'s, 'a> Body<'s, 'a> {
                 self.assign(statement, targets, values, constrain.as_ref(), at, next)?;
             }
             Kind::Dead(targets) => {
-                let zero =
-                    |target: &ast::Target| ast::Expression { at: target.at, kind: ast::Value::Number(0) };
+                let zero = |target: &ast::Target| ast::Expression {
+                    at: target.at,
+                    kind: ast::Value::Number(0),
+                    depth: 0,
+                };
                 let values: Vec<_> = targets.iter().map(zero).collect();
                 self.assign(statement, targets, &values, None, at, next)?;
             }
@@ -530,7 +533,7 @@ impl<'s, 'a> Body<'s, 'a> {
         };
         let (array, width) = self.scope.array(&target.name, target.at)?;
         let element = ast::Value::Element(target.name.clone(), Box::new(index.clone()));
-        let read = lowering.value(&ast::Expression { at: target.at, kind: element }, width)?;
+        let read = lowering.value(&ast::Expression { at: target.at, kind: element, depth: 0 }, width)?;
         let Expression::Element(_, index) = &read else { unreachable!("an element was lowered") };
         Ok((Target::Element(array, (**index).clone()), width, read))
     }

@@ -162,6 +162,18 @@ fn deep_nesting_is_refused() {
     }
     let text = format!("void main() begin {} {} end", "while (*) do ".repeat(50_000), "od ".repeat(50_000));
     assert!(selvedge_boolean::read("deep.bp", &text).is_err());
+    // Each row and each nesting is allowed, all of them together are not.
+    let mut spine = "x".to_string();
+    for _ in 0..55 {
+        spine = format!("({spine}{})", " + x".repeat(199));
+    }
+    let text = format!("decl int<8> x; void main() begin x := {spine}; end");
+    let error = selvedge_boolean::read("spine.bp", &text).unwrap_err().to_string();
+    assert!(error.contains("at most 200 levels"), "{error}");
+    // And what is allowed can be checked.
+    let text = format!("decl int<8> x; void main() begin x := x{}; assert(x = 0); end", " + x".repeat(190));
+    let network = selvedge_boolean::read("row.bp", &text).unwrap();
+    assert!(check(&network, &Options::default(), &mut |_| true).unwrap().outcome.violation().is_some());
     for operator in ["=>", "+", "&&"] {
         let rest = format!("{operator} 1 ").repeat(50_000);
         let text = format!("void main() begin assert(1 {rest}); end");

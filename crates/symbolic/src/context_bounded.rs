@@ -13,7 +13,7 @@
 //! 4. Contexts may end only where the switch guard holds; what is reached elsewhere counts as reached all the
 //!    same.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::automaton::{Automaton, Edges, State};
@@ -59,7 +59,7 @@ pub(crate) struct Search<'a> {
     pub(crate) nodes: Vec<Node>,
     /// The tuples of the level that is to be expanded next.
     frontier: Vec<usize>,
-    known: HashMap<(usize, Vec<Rc<Automaton>>), ()>,
+    known: HashSet<(usize, Vec<Rc<Automaton>>)>,
     /// The tuples by their last process, and if splitting is eager by their globals: only those can contain
     /// another.
     comparable: HashMap<(usize, Option<Bdd>), Vec<usize>>,
@@ -98,7 +98,7 @@ impl<'a> Search<'a> {
             splitting,
             nodes: Vec::new(),
             frontier: Vec::new(),
-            known: HashMap::new(),
+            known: HashSet::new(),
             comparable: HashMap::new(),
             heads: vec![vec![encoding.store.falsity(); network.labels.len()]; network.processes.len()],
             level: 0,
@@ -206,7 +206,7 @@ impl<'a> Search<'a> {
 
     /// Whether no tuple with the same last process contains this one; if so, notes it.
     fn is_new(&mut self, process: usize, step: &Bdd, views: &[Rc<Automaton>]) -> Fallible<bool> {
-        if self.known.insert((process, views.to_vec()), ()).is_some() {
+        if !self.known.insert((process, views.to_vec())) {
             return Ok(false);
         }
         let globals = match self.splitting {
