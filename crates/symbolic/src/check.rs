@@ -27,6 +27,11 @@ use crate::witness::{End, execution};
 use crate::{Error, memory};
 
 /// What is looked for.
+///
+/// ```
+/// use selvedge_symbolic::Goal;
+/// assert_eq!(Goal::default(), Goal::Violation);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Goal {
     /// A label that is a violation, or a deadlock.
@@ -42,6 +47,12 @@ pub enum Goal {
 pub const MOST_THREADS: u32 = 64;
 
 /// How to look for it.
+///
+/// ```
+/// use selvedge_symbolic::{Goal, Options, Splitting};
+/// let options = Options { contexts: 6, goal: Goal::Label("main.END".into()), ..Options::default() };
+/// assert_eq!((options.splitting, options.threads), (Splitting::Lazy, 2));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Contexts, at most.
@@ -121,6 +132,22 @@ const STACK: usize = 16 << 20;
 /// Checks a network. `progress` is told how far the check is, and answers whether to go on.
 ///
 /// The search runs on a thread of its own, with a stack for as many variables as there are.
+///
+/// # Errors
+/// When the network is not well formed or too large, or what is looked for is not one of its labels or
+/// configurations.
+///
+/// ```
+/// # use selvedge_symbolic::network::*;
+/// # let mut network = Network::default();
+/// # network.procedures.push(Procedure { name: "p".into(), locals: Vec::new() });
+/// # let entry = network.add_label("entry", ProcedureId(0));
+/// # network.processes.push(Process { name: "only".into(), entry });
+/// use selvedge_symbolic::{Options, check};
+/// let report = check(&network, &Options::default(), &mut |progress| progress.contexts < 100)?;
+/// assert!(report.outcome.holds());
+/// # Ok::<(), selvedge_symbolic::Error>(())
+/// ```
 pub fn check(
     network: &Network,
     options: &Options,
@@ -171,6 +198,24 @@ fn check_here(
 }
 
 /// Replays the schedule of a violation that an earlier check of the same network reported.
+///
+/// # Errors
+/// When the schedule is not one of the network's.
+///
+/// ```
+/// # use selvedge_symbolic::network::*;
+/// # let mut network = Network::default();
+/// # network.procedures.push(Procedure { name: "p".into(), locals: Vec::new() });
+/// # let entry = network.add_label("entry", ProcedureId(0));
+/// # network.processes.push(Process { name: "only".into(), entry });
+/// use selvedge_symbolic::{Goal, Options, check, replay_schedule};
+/// let options = Options { goal: Goal::Label("entry".into()), ..Options::default() };
+/// let report = check(&network, &options, &mut |_| true)?;
+/// let schedule = &report.outcome.violation().unwrap().schedule;
+/// let again = replay_schedule(&network, &options, schedule)?;
+/// assert!(again.outcome.violation().is_some());
+/// # Ok::<(), selvedge_symbolic::Error>(())
+/// ```
 pub fn replay_schedule(network: &Network, options: &Options, schedule: &Schedule) -> Result<Report, Error> {
     let mut run = Run::new(network, options)?;
     let replayed = rerun(network, options.threads, schedule)?;

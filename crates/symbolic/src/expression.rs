@@ -97,6 +97,13 @@ impl Array {
 }
 
 /// An expression.
+///
+/// ```
+/// use selvedge_symbolic::expression::{Expression, Operator};
+/// let sum = Expression::binary(Operator::Add, Expression::constant(3, 2), Expression::constant(2, 2));
+/// let none = |_| unreachable!("it reads nothing");
+/// assert_eq!(sum.evaluate(&none, &[]), (1, 2));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Expression {
     /// A number of a given width.

@@ -52,6 +52,13 @@ pub struct Shape {
 }
 
 /// Makes the network of a seed.
+///
+/// ```
+/// use selvedge_symbolic::generate::{Shape, network};
+/// let shape = Shape { processes: 2, recursion: true, forks: false, rich: false };
+/// assert!(network(7, shape).validate().is_ok());
+/// assert_eq!(network(7, shape), network(7, shape));
+/// ```
 pub fn network(seed: u64, shape: Shape) -> Network {
     let mut random = Random::new(seed);
     let mut maker = Maker { shape, network: Network::default() };

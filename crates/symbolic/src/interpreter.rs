@@ -39,6 +39,17 @@ pub struct Configuration {
 }
 
 /// Runs a network, configuration by configuration.
+///
+/// ```
+/// use selvedge_symbolic::generate::{Shape, network};
+/// use selvedge_symbolic::interpreter::Interpreter;
+///
+/// let network = network(7, Shape { processes: 2, recursion: true, forks: false, rich: false });
+/// let interpreter = Interpreter::new(&network, 0)?;
+/// let first = interpreter.initial();
+/// assert!(first.iter().all(|configuration| interpreter.is_initial(configuration)));
+/// # Ok::<(), selvedge_symbolic::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Interpreter<'a> {
     network: &'a Network,

@@ -177,6 +177,16 @@ pub struct Process {
 }
 
 /// A pushdown network.
+///
+/// ```
+/// use selvedge_symbolic::network::*;
+/// let mut network = Network { globals: vec![Variable::new("x", 8)], ..Network::default() };
+/// network.procedures.push(Procedure { name: "main".into(), locals: Vec::new() });
+/// let entry = network.add_label("entry", ProcedureId(0));
+/// network.processes.push(Process { name: "main".into(), entry });
+/// assert_eq!(network.full_name(entry), "main.entry");
+/// assert!(network.validate().is_ok() && !network.forks());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
     /// Shared variables.

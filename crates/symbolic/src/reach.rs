@@ -47,6 +47,17 @@ pub struct Level {
 }
 
 /// Writes out what is reachable within 0, 1, ... contexts. `None` if the memory does not suffice.
+///
+/// ```
+/// use selvedge_symbolic::generate::{Shape, network};
+/// use selvedge_symbolic::reach::{Extent, reachable};
+///
+/// let network = network(1, Shape { processes: 2, recursion: false, forks: false, rich: false });
+/// let extent = Extent { contexts: 2, threads: 0, splitting: Default::default(), depth: 4, limit: 1000 };
+/// let levels = reachable(&network, &extent)?.expect("it is small");
+/// assert!(levels[0].heads.is_subset(&levels[2].heads));
+/// # Ok::<(), selvedge_symbolic::Error>(())
+/// ```
 pub fn reachable(network: &Network, extent: &Extent) -> Result<Option<Vec<Level>>, Error> {
     network.validate()?;
     let (network, slots) = network.with_slots(extent.threads);

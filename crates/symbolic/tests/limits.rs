@@ -69,6 +69,23 @@ fn a_time_limit_is_inconclusive() {
 }
 
 #[test]
+fn each_number_of_contexts_is_told_and_can_be_the_last() {
+    let options = Options { contexts: 5, converge: false, count: 0, ..Options::default() };
+    let mut told = Vec::new();
+    check(&multiplier(3), &options, &mut |progress| {
+        told.push(progress.contexts);
+        true
+    })
+    .unwrap();
+    told.dedup();
+    assert_eq!(told, [1, 2, 3, 4, 5]);
+    let report = check(&multiplier(3), &options, &mut |progress| progress.contexts < 3).unwrap();
+    let Verdict::Inconclusive(gap) = &report.outcome.verdict else { panic!("{:?}", report.outcome.verdict) };
+    assert_eq!(gap.reason, "it was interrupted");
+    assert_eq!(gap.covered.and_then(|covered| covered.bounds.contexts), Some(2));
+}
+
+#[test]
 fn no_contexts_hold_nothing() {
     let options = Options { contexts: 0, ..Options::default() };
     let report = check(&multiplier(2), &options, &mut |_| true).unwrap();
