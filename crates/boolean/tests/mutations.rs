@@ -109,9 +109,8 @@ fn check_damaged(network: &Network, text: &str) {
         count: 20,
         ..Options::default()
     };
-    match check(network, &options, &mut |_| true) {
-        Err(error @ Error::Replay { .. }) => panic!("{error}\n{text}"),
-        Ok(_) | Err(_) => {}
+    if let Err(error @ Error::Replay { .. }) = check(network, &options, &mut |_| true) {
+        panic!("{error}\n{text}");
     }
 }
 
