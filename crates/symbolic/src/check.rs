@@ -109,8 +109,8 @@ const PROGRESS: Duration = Duration::from_millis(50);
 pub struct Report {
     /// The verdict and the coverage.
     pub outcome: Outcome,
-    /// Where the network creates threads: whether an execution within the bounds creates more than
-    /// [`Options::threads`], which was not followed further.
+    /// Where the network creates threads: whether an execution within the bounds that were finished creates more
+    /// than [`Options::threads`], which was not followed further.
     pub threads_cut: Option<bool>,
 }
 

@@ -54,7 +54,9 @@ fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
         arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
     };
     let notes = (request.replay.is_none()).then(|| {
-        let threads = found.threads_cut.map_or(String::new(), |cut| threads(cut, options.threads));
+        // Of a bound that was not finished it is not known that the limit cuts nothing off.
+        let known = found.threads_cut.filter(|&cut| cut || found.outcome.holds());
+        let threads = known.map_or(String::new(), |cut| threads(cut, options.threads));
         threads + &marked(&text, &found.outcome.statistics.lines)
     });
     let report = Report { subject: file, engine: "symbolic".into(), outcome: found.outcome };
