@@ -115,7 +115,8 @@ impl Default for Checker {
 }
 
 impl Checker {
-    /// The default settings: iterative context bounding with at most 2 preemptions.
+    /// The default settings: every partial order that an execution with at most 2 preemptions has, fewest
+    /// preemptions first ([`Strategy::CbPor`]).
     pub fn new() -> Self {
         Checker::default()
     }
