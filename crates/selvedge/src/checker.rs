@@ -354,7 +354,11 @@ impl Checker {
     /// The default bound on preemptions is for strategies that need one.
     fn algorithm(&self) -> Box<dyn selvedge_stateless::Strategy> {
         let preemptions = self.preemptions.unwrap_or(match self.strategy {
-            Strategy::Icb | Strategy::CbPor | Strategy::CbPorAll | Strategy::Bpor => Some(2),
+            Strategy::Icb
+            | Strategy::CbPor
+            | Strategy::CbPorAll
+            | Strategy::Bpor
+            | Strategy::BporPlain => Some(2),
             _ => None,
         });
         match self.strategy {
@@ -366,10 +370,11 @@ impl Checker {
             Strategy::CbPor if self.at_bound => Box::new(CbPor::new(preemptions, self.yields).at_bound()),
             Strategy::CbPor => Box::new(CbPor::new(preemptions, self.yields)),
             Strategy::CbPorAll => Box::new(CbPor::new(preemptions, self.yields).all()),
-            Strategy::Bpor if self.at_bound => {
-                Box::new(Bpor::new(preemptions, self.yields.is_some()).at_bound())
+            Strategy::Bpor | Strategy::BporPlain => {
+                let bpor = Bpor::new(preemptions, self.yields.is_some());
+                let bpor = bpor.optimised(self.strategy == Strategy::Bpor);
+                Box::new(if self.at_bound { bpor.at_bound() } else { bpor })
             }
-            Strategy::Bpor => Box::new(Bpor::new(preemptions, self.yields.is_some())),
             Strategy::Dpor => Box::new(Dpor::new()),
             Strategy::Delay => Box::new(Iterative::new(Cost::Delays, Some(self.delays))),
             Strategy::Depth => {

@@ -28,6 +28,8 @@ pub enum Strategy {
     /// Bounded partial-order reduction: every local state within the bounds, fewest preemptions first, in
     /// memory that does not grow with the search.
     Bpor,
+    /// The same without the paper's optimisations (section 5.4), for comparison.
+    BporPlain,
     /// Dynamic partial-order reduction: every terminal partial order, without a bound. Loops that wait by
     /// yielding do not end under it.
     Dpor,
@@ -43,12 +45,13 @@ pub enum Strategy {
 
 impl Strategy {
     /// Every strategy, by name.
-    pub const ALL: [(&'static str, Strategy); 10] = [
+    pub const ALL: [(&'static str, Strategy); 11] = [
         ("icb", Strategy::Icb),
         ("dfs", Strategy::Dfs),
         ("cb-por", Strategy::CbPor),
         ("cb-por-all", Strategy::CbPorAll),
         ("bpor", Strategy::Bpor),
+        ("bpor-plain", Strategy::BporPlain),
         ("dpor", Strategy::Dpor),
         ("delay", Strategy::Delay),
         ("depth", Strategy::Depth),

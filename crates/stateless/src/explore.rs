@@ -3,6 +3,7 @@
 //! It runs what a strategy asks for, follows each execution with clocks and hashes, checks that a replayed
 //! prefix behaves as it did before, keeps to the budgets, and turns what it has seen into a verdict.
 
+use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -598,11 +599,14 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             states: if counted >= Coverage::States { self.visited.states() } else { None },
             transitions: None,
             elapsed: budget.began.elapsed(),
-            extra: (counted >= Coverage::LocalStates)
-                .then(|| ("local_states".into(), self.visited.local_states().count() as u64))
-                .into_iter()
-                .collect(),
+            extra: self.local_state_count(),
         }
+    }
+
+    fn local_state_count(&self) -> Vec<(Cow<'static, str>, u64)> {
+        let counted = self.settings.coverage >= Coverage::LocalStates;
+        let count = counted.then(|| ("local_states".into(), self.visited.local_states().count() as u64));
+        count.into_iter().collect()
     }
 
     /// The rows that are known once a search has exhausted its bounds.
@@ -649,6 +653,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             depth: Some(self.longest as u64),
             states: if counted { self.visited.states() } else { None },
             growth: self.visited.growth().to_vec(),
+            extra: self.local_state_count(),
             ..Statistics::default()
         }
     }

@@ -149,8 +149,10 @@ impl Handle {
     /// returns the operation is under way and nothing else runs until its effect is made.
     ///
     /// Inlined up to the program's own function: a coroutine suspends by a return instruction, which the
-    /// processor predicts only if no call has happened since the coroutine was resumed.
-    #[inline(always)]
+    /// processor predicts only if no call has happened since the coroutine was resumed. (Not in debug builds,
+    /// which would only take longer to compile.)
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn visible(self, op: Op, site: &'static Location<'static>) {
         let runtime = self.get();
         if runtime.phase != Phase::Running {
@@ -169,7 +171,8 @@ impl Handle {
 
     /// Stops before a visible operation until its gate is open and the engine schedules it. Says whether it
     /// goes on because its time ran out.
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn visible_when(self, op: Op, gate: Gate, site: &'static Location<'static>) -> bool {
         let runtime = self.get();
         if runtime.phase != Phase::Running {
@@ -203,7 +206,8 @@ impl Handle {
     }
 
     /// Gives control to the engine until it schedules this thread.
-    #[inline(always)]
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn suspend(self, yielder: *const Yielder<(), ()>) {
         if std::thread::panicking() {
             return self.suspend_while_panicking(yielder);

@@ -274,6 +274,64 @@ impl Backtracking {
         if self.policy.fair && self.policy.preemptions.is_some() {
             self.enabledness_changes(over);
         }
+        #[cfg(debug_assertions)]
+        if self.policy.bounded() {
+            self.check_postconditions(execution);
+        }
+    }
+
+    /// Definitions 5.2 (preemption bound) and 5.4 (fair bound), word for word, from nothing but the record: at
+    /// every state of the execution, for the next operation of every thread `u` and every other thread `v`,
+    /// at `v`'s last step that it depends on. Sets only grow until a state is left, so what holds now holds
+    /// then. Points that are to be tried only if the bound cuts something off count as being in the set.
+    #[cfg(debug_assertions)]
+    fn check_postconditions(&self, execution: &Finished<'_>) {
+        let record = execution.record;
+        let contains = |at: usize, thread: ThreadId| {
+            self.path[at].backtrack.contains(thread) || self.path[at].conservative.contains(thread)
+        };
+        let everything = |at: usize| self.path[at].allowed.iter().all(|thread| contains(at, thread));
+        let added = |at: usize, thread: ThreadId| {
+            if self.path[at].allowed.contains(thread) { contains(at, thread) } else { everything(at) }
+        };
+        // For each step so far: its thread, the decision that chose it, and what it did.
+        let mut steps: Vec<(ThreadId, usize, Op)> = Vec::new();
+        for index in 0..=record.len() {
+            if let Some(Decision::Value(_)) = record.decisions().get(index) {
+                continue;
+            }
+            if let Some(last) = index.checked_sub(1) {
+                let thread = last_thread(&record.decisions()[..index]);
+                let begin = (0..index).rev().find(|index| self.path[*index].arity == 0).unwrap_or(0);
+                steps.push((thread, begin, record.points()[last].op));
+            }
+            for (u, pending) in record.pending(index).iter().enumerate() {
+                let u = ThreadId(u as u32);
+                let ended = |(thread, _, op): &(ThreadId, usize, Op)| {
+                    *thread == u && op.kind == selvedge_core::OpKind::End
+                };
+                if steps.iter().any(ended) {
+                    continue;
+                }
+                for v in (0..record.threads() as u32).map(ThreadId).filter(|v| *v != u) {
+                    let dependent = steps
+                        .iter()
+                        .rev()
+                        .find(|(thread, _, op)| *thread == v && op.conflicts_with(&pending.op));
+                    let Some(&(_, i, op)) = dependent else { continue };
+                    if self.policy.fair && releases(&op) {
+                        assert!(everything(i), "Definition 5.4 at {i}: {v} released what {u} depends on");
+                    }
+                    assert!(added(i, u), "Definition 5.2 (1), 5.4 at {i}: {v} before {u}");
+                    if self.policy.preemptions.is_some()
+                        && let Some(j) =
+                            (0..i).rev().find(|j| self.path[*j].arity == 0 && self.path[*j].begins_context())
+                    {
+                        assert!(added(j, u), "Definition 5.2 (2) at {j}: {v} at {i} before {u}");
+                    }
+                }
+            }
+        }
     }
 
     /// Adds what a race asks for when no bound cuts anything: a thread that can go first.

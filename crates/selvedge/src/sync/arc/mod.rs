@@ -193,16 +193,20 @@ impl<T> Arc<T> {
     /// Takes the value out if this is the only reference, and drops the reference otherwise.
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
-        let Some(handle) = running() else {
-            let inner = std::sync::Arc::into_inner(this.into_std())?;
-            if let Some(handle) = rt::current() {
-                inner.unlist(handle);
-            }
-            return Some(inner.value);
-        };
-        let object = this.inner.object(handle);
-        observe(handle, object, Location::caller());
-        this.unwrap_now().ok()
+        if let Some(handle) = running() {
+            let object = this.inner.object(handle);
+            observe(handle, object, Location::caller());
+            // Looking and dropping are one operation: of several threads that do this, one gets the value.
+            let last = this.is_last();
+            let event = if last { LocalEvent::Acquire(object) } else { LocalEvent::Release(object) };
+            handle.get().event(event);
+            note(Value::Note(if last { "the only one" } else { "there are others" }));
+        }
+        let inner = std::sync::Arc::into_inner(this.into_std())?;
+        if let Some(handle) = rt::current() {
+            inner.unlist(handle);
+        }
+        Some(inner.value)
     }
 
     /// As `try_unwrap`, within the operation that observes the number.
