@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use selvedge_core::{Outcome, Schedule, Verdict};
 use selvedge_report::{Report, Style, to_json, to_text};
-use selvedge_stateless::strategy::{Bpor, CbPor, Cost, Depth, Dfs, Dpor, Iterative, Pct, Random};
+use selvedge_stateless::strategy::{Bpor, CbPor, Cost, Depth, Dfs, Dpor, Iterative, Optimal, Pct, Random};
 use selvedge_stateless::{Coverage, Error, Explorer, Settings};
 
 use crate::Strategy;
@@ -337,7 +337,9 @@ impl Checker {
         let samples = self.strategy.samples();
         let coverage = if samples { Coverage::Executions } else { Coverage::States };
         Settings {
-            yields: self.yields.filter(|_| !samples && self.strategy != Strategy::Dpor),
+            yields: self
+                .yields
+                .filter(|_| !samples && !matches!(self.strategy, Strategy::Dpor | Strategy::Optimal)),
             max_executions: self
                 .max_executions
                 .or(samples.then_some(SAMPLES).filter(|_| self.time_limit.is_none())),
@@ -370,6 +372,7 @@ impl Checker {
             }
             Strategy::Bpor => Box::new(Bpor::new(preemptions, self.yields.is_some())),
             Strategy::Dpor => Box::new(Dpor::new()),
+            Strategy::Optimal => Box::new(Optimal::new()),
             Strategy::Delay => Box::new(Iterative::new(Cost::Delays, Some(self.delays))),
             Strategy::Depth => {
                 let increment = if self.at_bound { self.depth } else { 10 };

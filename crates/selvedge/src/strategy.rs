@@ -30,6 +30,9 @@ pub enum Strategy {
     /// Dynamic partial-order reduction: every terminal partial order, without a bound. Loops that wait by
     /// yielding do not end under it.
     Dpor,
+    /// Optimal dynamic partial-order reduction: every terminal partial order exactly once, without a bound.
+    /// Loops that wait by yielding do not end under it.
+    Optimal,
     /// In the order of delays: departures from a round-robin scheduler.
     Delay,
     /// Depth-first search over executions that are ended after a number of steps, which grows.
@@ -42,13 +45,14 @@ pub enum Strategy {
 
 impl Strategy {
     /// Every strategy, by name.
-    pub const ALL: [(&'static str, Strategy); 10] = [
+    pub const ALL: [(&'static str, Strategy); 11] = [
         ("icb", Strategy::Icb),
         ("dfs", Strategy::Dfs),
         ("cb-por", Strategy::CbPor),
         ("cb-por-all", Strategy::CbPorAll),
         ("bpor", Strategy::Bpor),
         ("dpor", Strategy::Dpor),
+        ("optimal", Strategy::Optimal),
         ("delay", Strategy::Delay),
         ("depth", Strategy::Depth),
         ("random", Strategy::Random),

@@ -28,6 +28,7 @@ fn agree(unbounded: bool, program: fn()) {
         let (plain, _) = orders(Strategy::Dfs, None, program);
         assert_eq!(orders(Strategy::Dpor, None, program).0, plain, "terminal orders");
         assert_eq!(orders(Strategy::CbPor, None, program), (plain, plain), "terminal orders, executions");
+        assert_eq!(orders(Strategy::Optimal, None, program), (plain, plain), "terminal orders, executions");
     }
 }
 
@@ -51,6 +52,7 @@ fn mutexes() {
         assert_eq!(found, (expected, expected), "{bound:?}");
     }
     assert_eq!(orders(Strategy::Dpor, None, three_times_two_sections), (90, 90));
+    assert_eq!(orders(Strategy::Optimal, None, three_times_two_sections), (90, 90));
 }
 
 #[test]

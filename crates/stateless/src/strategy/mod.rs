@@ -12,9 +12,11 @@ mod depth;
 mod dfs;
 mod dpor;
 mod iterative;
+mod optimal;
 mod pct;
 mod random;
 mod replay;
+mod wakeup;
 
 use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
@@ -27,6 +29,7 @@ pub use depth::Depth;
 pub use dfs::Dfs;
 pub use dpor::Dpor;
 pub use iterative::{Cost, Iterative};
+pub use optimal::Optimal;
 pub use pct::Pct;
 pub use random::Random;
 pub use replay::Replay;

@@ -105,3 +105,8 @@ fn cb_por_within_the_fair_bound() {
 fn cb_por_all_reaches_every_state_within_the_bound() {
     verify_all(LIMITS, 15, |case| case.cb_por_all());
 }
+
+#[test]
+fn optimal_runs_every_terminal_order_once() {
+    verify_all(LIMITS, 400, |case| case.optimal());
+}
