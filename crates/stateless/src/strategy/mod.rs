@@ -14,6 +14,7 @@ mod dpor;
 mod iterative;
 mod optimal;
 mod pct;
+mod prefix_cost;
 mod random;
 mod replay;
 mod wakeup;

@@ -23,12 +23,13 @@
 
 use std::cell::RefCell;
 
-use selvedge_core::{Bounds, Decision, Op, ThreadId, ThreadSet};
+use selvedge_core::{Access, Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
 
 use super::backtrack::last_thread;
+use super::prefix_cost::PartialOrder;
 use super::wakeup::{Branch, Planned, Sequence, Step, insert, leftmost};
 use super::{Choice, Finished, Point, Prefix, Strategy};
-use crate::graph::{Graph, Races};
+use crate::graph::{Event, Graph, Races, ThreadLine};
 
 /// Every terminal partial order, exactly once. Loops that wait by yielding do not end under it.
 ///
@@ -50,6 +51,14 @@ pub struct Optimal {
     graph: Graph,
     walk: RefCell<Walk>,
     blocked: u64,
+    most: Option<u32>,
+    bound: Option<u32>,
+    /// Whether the bound has cut anything off.
+    cut: bool,
+    /// Executions that were ended because every thread that could go on would exceed the bound.
+    pub cuts: u64,
+    /// Whether a thread was ever seen to ask whether another has ended.
+    asks: bool,
 }
 
 /// A step of the current path.
@@ -63,8 +72,19 @@ struct Node {
     enabled: ThreadSet,
     /// Steps that need not be taken here: what they lead to is explored elsewhere, or has been from here.
     asleep: Vec<Taken>,
+    /// Steps that were taken here.
+    done: Vec<Taken>,
+    /// How many of those that sleep were asleep before any step was taken here, ends of threads apart.
+    inherited: usize,
+    /// The threads that can come first in what conflicts with a step that was taken here, by name.
+    wanted: Vec<u64>,
+    /// Whether every thread is to be tried where the bound cuts something off.
+    all: bool,
     /// What is still to be tried here.
     tree: Vec<Branch>,
+    /// Whether the bound has cut something off here or below; and whether below the current step.
+    cut: bool,
+    child_cut: bool,
 }
 
 /// A step that was taken.
@@ -76,6 +96,8 @@ struct Taken {
     op: Op,
     /// For one that sleeps: nothing that was planned will wake it.
     stale: bool,
+    /// It ended the execution.
+    ends: bool,
 }
 
 /// Where the execution that runs is.
@@ -85,12 +107,26 @@ struct Walk {
     asleep: Option<Vec<Taken>>,
     /// How many steps of the plan have been taken.
     planned: usize,
+    /// The execution so far, and whether it was ended by the bound.
+    graph: Graph,
+    cut: bool,
 }
 
 impl Optimal {
     /// The search, before its first execution.
     pub fn new() -> Self {
         Optimal::default()
+    }
+
+    /// The search within a bound on preemptions.
+    pub fn bounded(most: u32) -> Self {
+        Optimal { most: Some(most), bound: Some(0), ..Optimal::default() }
+    }
+
+    /// Goes to the last bound at once.
+    pub fn at_bound(mut self) -> Self {
+        self.bound = self.most;
+        self
     }
 
     /// How many executions were ended because every thread that could go on was asleep.
@@ -107,7 +143,8 @@ impl Optimal {
         for (index, event) in self.graph.events.iter().enumerate().skip(known) {
             let (values, arities) = self.graph.choices(index).iter().copied().unzip();
             let name = self.graph.threads[event.thread.index()].name;
-            let taken = Taken { step: Step { thread: name, values }, arities, op: event.op, stale: false };
+            let ends = execution.stopped && index + 1 == self.graph.events.len();
+            let taken = Taken { step: Step { thread: name, values }, arities, op: event.op, stale: false, ends };
             if let Some(node) = self.path.get_mut(index) {
                 node.taken = taken;
                 continue;
@@ -120,6 +157,8 @@ impl Optimal {
                 }
                 asleep
             });
+            let ends = |taken: &&Taken| taken.op.kind != OpKind::End || self.asks;
+            let inherited = asleep.iter().filter(ends).count();
             let mut tree = std::mem::take(&mut guide);
             if tree.first().is_some_and(|branch| branch.step.agrees(&taken.step)) {
                 let branch = tree.remove(0);
@@ -132,7 +171,13 @@ impl Optimal {
                 taken,
                 enabled: record.enabled(point).collect(),
                 asleep,
+                done: Vec::new(),
+                inherited,
+                wanted: Vec::new(),
+                all: false,
                 tree,
+                cut: false,
+                child_cut: false,
             });
         }
     }
@@ -199,7 +244,26 @@ impl Optimal {
             let before = line.events.partition_point(|other| (*other as usize) < event);
             line.pending.get(before + steps).map(|(op, _)| *op)
         };
-        insert(&mut self.path[event].tree, &sequence, &next_op);
+        let node = &mut self.path[event];
+        let asleep = &node.asleep;
+        let wanted = || {
+            let Some(most) = self.bound else { return true };
+            let mut lengths = steps_before(graph, event);
+            for planned in &sequence.steps[..sequence.steps.len() - 1] {
+                let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
+                lengths[thread.expect("a thread of this execution")] += 1;
+            }
+            let asleep = asleep_threads(graph, asleep, |taken| {
+                sequence.steps.iter().all(|planned| stays_asleep(taken, planned.step.thread, &planned.op))
+            });
+            PartialOrder::new(graph, lengths).and(thread.index()).asleep(asleep).within(most)
+        };
+        let Node { tree, .. } = node;
+        if !insert(tree, &sequence, &next_op, wanted) {
+            node.cut = true;
+            node.child_cut = true;
+            self.cut = true;
+        }
     }
 
     /// Plans every race of the execution the other way round.
@@ -208,6 +272,55 @@ impl Optimal {
             let race = self.graph.races[index];
             let number = self.graph.second_number(&race);
             self.plan(race.event as usize, race.thread, number, Vec::new());
+        }
+    }
+
+    /// Notes, for each step of the execution, which threads lead to something that conflicts with it.
+    fn note_conflicts(&mut self) {
+        let graph = &self.graph;
+        let mut pending = graph.threads.iter().flat_map(|line| &line.pending);
+        self.asks |= pending.any(|(op, _)| op.kind == OpKind::IsFinished);
+        for first in 0..graph.events.len() {
+            let node = &mut self.path[first];
+            node.all |= !can_be_added_for_free(graph, first);
+            if node.all {
+                continue;
+            }
+            let op = graph.events[first].op;
+            // The thread of the earliest step, after the first, that an event needs.
+            let begins = |event: usize| {
+                let past = graph.clock(event);
+                let mut needed = graph.events[first + 1..=event].iter();
+                let earliest = needed.find(|other| past[other.thread.index()] > other.number);
+                earliest.map_or(graph.events[event].thread, |event| event.thread)
+            };
+            let mut wanted = ThreadSet::default();
+            for (other, line) in graph.threads.iter().enumerate() {
+                if other == graph.events[first].thread.index() {
+                    continue;
+                }
+                let before = line.events.partition_point(|event| (*event as usize) < first);
+                let after = &line.events[before..];
+                let free = after.partition_point(|event| !graph.happens_before(first, *event as usize));
+                let second = (before..=before + free)
+                    .find(|number| line.pending.get(*number).is_some_and(|(next, _)| next.conflicts_with(&op)));
+                let Some(second) = second else { continue };
+                if second > before {
+                    wanted.insert(begins(line.events[second - 1] as usize));
+                    continue;
+                }
+                wanted.insert(ThreadId(other as u32));
+                let next = &line.pending[second].0;
+                for event in first + 1..graph.events.len() {
+                    let conflicts = graph.events[event].op.conflicts_with(next);
+                    if conflicts && !graph.happens_before(first, event) {
+                        wanted.insert(begins(event));
+                    }
+                }
+            }
+            let names = wanted.iter().map(|thread| graph.threads[thread.index()].name);
+            let new: Vec<u64> = names.filter(|name| !node.wanted.contains(name)).collect();
+            node.wanted.extend(new);
         }
     }
 
@@ -247,16 +360,62 @@ impl Optimal {
 
 impl Strategy for Optimal {
     fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
-        *self.walk.get_mut() = Walk::default();
+        let walk = self.walk.get_mut();
+        *walk = Walk { graph: std::mem::take(&mut walk.graph), ..Walk::default() };
         prefix.decisions.clear();
         prefix.expect = None;
-        if !self.begun {
-            self.begun = true;
-            return true;
-        }
         let branch = loop {
-            let Some(node) = self.path.last_mut() else { return false };
-            node.asleep.push(node.taken.clone());
+            if !self.begun {
+                self.begun = true;
+                return true;
+            }
+            let depth = self.path.len();
+            let Some(node) = self.path.last_mut() else {
+                match (self.bound, self.most) {
+                    (Some(bound), Some(most)) if bound < most && self.cut => {
+                        self.bound = Some(bound + 1);
+                        self.cut = false;
+                        self.begun = false;
+                        continue;
+                    }
+                    _ => return false,
+                }
+            };
+            node.taken.stale = node.child_cut;
+            node.cut |= node.child_cut;
+            node.child_cut = false;
+            node.done.push(node.taken.clone());
+            if !(node.taken.ends && self.bound.is_some()) {
+                node.asleep.push(node.taken.clone());
+            }
+            if let Some(most) = self.bound
+                && node.cut
+                && node.tree.is_empty()
+            {
+                for thread in node.enabled.iter() {
+                    let step = Step { thread: self.graph.threads[thread.index()].name, values: Vec::new() };
+                    if covered(&node.asleep, &step) || covered(&node.done, &step) {
+                        continue;
+                    }
+                    let everything = node.all || node.inherited > 0;
+                    if !everything && !node.wanted.contains(&step.thread) && !node.has_values() {
+                        continue;
+                    }
+                    let lengths = steps_before(&self.graph, depth - 1);
+                    let line = &self.graph.threads[thread.index()];
+                    let op = line.pending.get(lengths[thread.index()] as usize).map_or(Op::default(), |p| p.0);
+                    let asleep = asleep_threads(&self.graph, &node.asleep, |taken| {
+                        stays_asleep(taken, line.name, &op)
+                    });
+                    let order = PartialOrder::new(&self.graph, lengths).and(thread.index()).asleep(asleep);
+                    if order.within(most) {
+                        let op = Op::default();
+                        node.tree.push(Branch::leaf(step, op, 0));
+                        break;
+                    }
+                    self.cut = true;
+                }
+            }
             let threads = &self.graph.threads;
             let thread_named = |name: u64| threads.iter().position(|line| line.name == name);
             let next = node.tree.iter().enumerate().find_map(|(index, branch)| {
@@ -269,11 +428,15 @@ impl Strategy for Optimal {
                 node.thread = thread;
                 break branch;
             }
+            let cut = node.cut;
             self.path.pop();
+            if let Some(parent) = self.path.last_mut() {
+                parent.child_cut |= cut;
+            }
         };
         let node = self.path.last_mut().expect("the branch is from there");
         prefix.expect = branch.step.values.is_empty().then_some(node.fingerprint);
-        node.taken = Taken { step: branch.step, arities: Vec::new(), op: Op::default(), stale: false };
+        node.taken = Taken { step: branch.step, arities: Vec::new(), op: Op::default(), stale: false, ends: false };
         for node in &self.path {
             prefix.decisions.push(Decision::Thread(node.thread));
             prefix.decisions.extend(node.taken.step.values.iter().map(|value| Decision::Value(*value)));
@@ -287,7 +450,7 @@ impl Strategy for Optimal {
     fn choose(&self, point: &Point<'_>) -> Choice {
         let record = point.record;
         let mut walk = self.walk.borrow_mut();
-        let Walk { asleep, planned } = &mut *walk;
+        let Walk { asleep, planned, graph, cut } = &mut *walk;
         let before = || self.path.last().map_or(Vec::new(), |node| node.asleep.clone());
         let asleep = asleep.get_or_insert_with(before);
         if point.arity > 0 {
@@ -329,18 +492,46 @@ impl Strategy for Optimal {
         let others = point.enabled.iter().filter(|thread| *thread != preferred);
         let awake =
             |thread: &ThreadId| !covered(asleep, &Step { thread: record.name(*thread), values: Vec::new() });
-        match std::iter::once(preferred).chain(others).find(awake) {
-            Some(thread) => Choice::Take(Decision::Thread(thread)),
-            None => Choice::Prune,
+        let mut built = false;
+        for thread in std::iter::once(preferred).chain(others).filter(awake) {
+            let Some(most) = self.bound else { return Choice::Take(Decision::Thread(thread)) };
+            let price = u32::from(point.preemptible && point.running != Some(thread));
+            if point.preemptions + price <= most {
+                return Choice::Take(Decision::Thread(thread));
+            }
+            if !built {
+                built = true;
+                let so_far =
+                    Finished { record, prefix: 0, preemptions: point.preemptions, pruned: false, stopped: false };
+                graph.build(&so_far, Races::No);
+            }
+            let lengths = steps_before(graph, graph.events.len());
+            let line = &graph.threads[thread.index()];
+            let op = line.pending.get(line.events.len()).map_or(Op::default(), |p| p.0);
+            let asleep = asleep_threads(graph, asleep, |taken| stays_asleep(taken, line.name, &op));
+            if PartialOrder::new(graph, lengths).and(thread.index()).asleep(asleep).within(most) {
+                return Choice::Take(Decision::Thread(thread));
+            }
+            *cut = true;
         }
+        Choice::Prune
     }
 
     fn finished(&mut self, execution: &Finished<'_>) {
-        self.blocked += u64::from(execution.pruned);
+        let cut = execution.pruned && self.walk.get_mut().cut;
+        self.blocked += u64::from(execution.pruned && !cut);
+        self.cuts += u64::from(cut);
         self.graph.build(execution, Races::Reduced);
         self.follow(execution);
+        if cut && let Some(last) = self.path.last_mut() {
+            last.child_cut = true;
+            self.cut = true;
+        }
         self.turn_races_round();
         self.choose_otherwise();
+        if self.bound.is_some() {
+            self.note_conflicts();
+        }
         if execution.stopped {
             self.go_on_otherwise();
         }
@@ -350,13 +541,65 @@ impl Strategy for Optimal {
         true
     }
 
+    fn bound(&self) -> Option<(Measure, u32)> {
+        self.bound.map(|bound| (Measure::Preemptions, bound))
+    }
+
     fn exhausted(&self) -> Option<Bounds> {
-        Some(Bounds::default())
+        Some(Bounds { preemptions: self.bound, ..Bounds::default() })
     }
 
     fn cut(&self) -> bool {
-        false
+        self.cut
     }
+
+    fn in_order(&self) -> bool {
+        self.bound.is_some()
+    }
+}
+
+impl Node {
+    /// Whether a step that chose a value was taken here.
+    fn has_values(&self) -> bool {
+        self.done.iter().any(|taken| !taken.arities.is_empty())
+    }
+}
+
+/// Whether an event can be added to any partial order that it is independent of, its thread's last step
+/// being in it, at no cost: right after that step, from where leaving costs no more than it did.
+fn can_be_added_for_free(graph: &Graph, event: usize) -> bool {
+    let Event { thread, number, op, .. } = graph.events[event];
+    let line = &graph.threads[thread.index()];
+    let Some(last) = number.checked_sub(1).map(|last| line.events[last as usize] as usize) else {
+        return false;
+    };
+    let (past, before) = (graph.clock(event), graph.clock(last));
+    let directly = (0..past.len()).all(|other| other == thread.index() || past[other] == before[other]);
+    let local = |op: &Op| op.touches().next().is_none() || op.kind == OpKind::End;
+    let next = line.pending.get(number as usize + 1).map(|(op, _)| op);
+    let harmless = op.kind == OpKind::End
+        || next.is_none_or(|next| {
+            local(next)
+                || op.access == Access::Write
+                    && op.also.is_none()
+                    && next.also.is_none()
+                    && op.object == next.object
+        });
+    let keeps_words = op.access == Access::Write || local(&op) || op.kind == OpKind::Load;
+    directly && harmless && keeps_words
+}
+
+/// How many steps each thread has taken before an event.
+fn steps_before(graph: &Graph, event: usize) -> Vec<u32> {
+    let before = |events: &Vec<u32>| events.partition_point(|other| (*other as usize) < event) as u32;
+    graph.threads.iter().map(|line| before(&line.events)).collect()
+}
+
+/// The threads that sleep, whatever they choose, of those entries that a test lets pass.
+fn asleep_threads(graph: &Graph, asleep: &[Taken], stays: impl Fn(&Taken) -> bool) -> Vec<usize> {
+    let left: Vec<Taken> = asleep.iter().filter(|taken| stays(taken)).cloned().collect();
+    let sleeps = |line: &ThreadLine| covered(&left, &Step { thread: line.name, values: Vec::new() });
+    (0..graph.threads.len()).filter(|thread| sleeps(&graph.threads[*thread])).collect()
 }
 
 fn stays_asleep(taken: &Taken, thread: u64, op: &Op) -> bool {

@@ -218,8 +218,13 @@ impl Walk<'_> {
     }
 }
 
-/// Adds a sequence to a tree, unless a branch covers it; says whether it did.
-pub(crate) fn insert(tree: &mut Vec<Branch>, sequence: &Sequence, next_op: NextOp<'_>) -> bool {
+/// Adds a sequence to a tree, unless a branch covers it or it is not wanted; says whether it was wanted.
+pub(crate) fn insert(
+    tree: &mut Vec<Branch>,
+    sequence: &Sequence,
+    next_op: NextOp<'_>,
+    wanted: impl FnOnce() -> bool,
+) -> bool {
     let mut walk = Walk {
         sequence,
         next_op,
@@ -231,18 +236,20 @@ pub(crate) fn insert(tree: &mut Vec<Branch>, sequence: &Sequence, next_op: NextO
     loop {
         let Some(at) = children.iter_mut().position(|branch| walk.follow(branch)) else { break };
         if children[at].children.is_empty() || walk.left.is_empty() {
-            return false;
+            return true;
         }
         children = &mut children[at].children;
+    }
+    if !wanted() {
+        return false;
     }
     let rest = walk.left.iter().rev().fold(Vec::new(), |children, &index| {
         let Planned { step, op, performed, .. } = &sequence.steps[index];
         let (step, known) = (step.clone(), sequence.known);
         vec![Branch { step, op: *op, known, performed: *performed, uncertain: false, children }]
     });
-    let added = !rest.is_empty();
     children.extend(rest);
-    added
+    true
 }
 
 /// The steps of the leftmost branch.
@@ -317,7 +324,7 @@ mod tests {
                 let beyond = next.iter().filter(|(other, _)| *other == thread).map(|(_, text)| op(text));
                 own.into_iter().chain(beyond).nth(steps)
             };
-            insert(&mut tree, &sequence, &next_op);
+            insert(&mut tree, &sequence, &next_op, || true);
         }
         show(&tree)
     }
@@ -357,8 +364,8 @@ mod tests {
         assert_eq!(inserted(&["1w0 1w7", "2w8 3w8"], &[(1, "w0")]), "1(1, 2 3)");
         assert_eq!(inserted(&["1w0 1r7", "2r8 3r8"], &[(1, "w0")]), "1 1");
         let (mut tree, second) = (Vec::new(), |_, steps| (steps == 0).then(|| op("w0")));
-        insert(&mut tree, &sequence("1w0 1w7"), &second);
-        insert(&mut tree, &sequence("2w8 3w8"), &second);
+        insert(&mut tree, &sequence("1w0 1w7"), &second, || true);
+        insert(&mut tree, &sequence("2w8 3w8"), &second, || true);
         assert!(tree[0].children[0].uncertain && !tree[0].children[1].uncertain && !tree[0].uncertain);
     }
 
