@@ -139,6 +139,9 @@ impl ThreadSet {
     /// How many threads are in the set.
     #[inline]
     pub fn len(&self) -> usize {
+        if let Some(small) = self.small() {
+            return usize::from(SMALL_SETS[small].length);
+        }
         let high: u32 = self.high.iter().map(|word| word.count_ones()).sum();
         (self.low.count_ones() + high) as usize
     }
@@ -167,32 +170,35 @@ impl ThreadSet {
     }
 
     /// The `n`-th thread of the set, from 0, in the order of their numbers.
-    #[inline(always)]
+    #[inline]
     pub fn nth(&self, n: usize) -> Option<ThreadId> {
-        if !self.high.is_empty() {
-            return self.iter().nth(n);
+        match self.small() {
+            Some(small) if n < 8 => {
+                // Which one it is cannot be foreseen, so it is looked up, without a branch.
+                let set = &SMALL_SETS[small];
+                (n < usize::from(set.length)).then(|| ThreadId(u32::from(set.members[n])))
+            }
+            _ => self.iter().nth(n),
         }
-        // Which one it is cannot be foreseen: the first few without a branch.
-        let mut word = self.low;
-        for skipped in 0..3 {
-            let rest = word & word.wrapping_sub(1);
-            word = if skipped < n { rest } else { word };
-        }
-        for _ in 3..n {
-            word &= word.wrapping_sub(1);
-        }
-        (word != 0).then(|| ThreadId(word.trailing_zeros()))
+    }
+
+    /// The set as an index into [`SMALL_SETS`], if only the first eight threads are in it.
+    #[inline]
+    fn small(&self) -> Option<usize> {
+        (self.low < 256 && self.high.is_empty()).then_some(self.low as usize)
     }
 
     /// The threads in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = ThreadId> + '_ {
-        self.words().enumerate().flat_map(|(index, word)| {
-            std::iter::successors((word != 0).then_some(word), |word| {
-                let rest = word & (word - 1);
-                (rest != 0).then_some(rest)
-            })
-            .map(move |word| ThreadId((index * 64) as u32 + word.trailing_zeros()))
-        })
+    #[inline]
+    pub fn iter(&self) -> ThreadIter<'_> {
+        ThreadIter { word: self.low, base: 0, rest: &self.high }
+    }
+
+    /// The set with these words, the lowest threads first.
+    #[inline]
+    pub fn from_words(words: &[u64]) -> Self {
+        let (low, high) = words.split_first().map_or((0, &[][..]), |(low, high)| (*low, high));
+        ThreadSet { low, high: high.to_vec() }
     }
 
     /// The words of the bit set, the lowest threads first.
@@ -214,6 +220,61 @@ impl ThreadSet {
         self.high.clone_from(&other.high);
     }
 }
+
+/// The threads of a [`ThreadSet`], in the order of their numbers.
+///
+/// ```
+/// use selvedge_core::{ThreadId, ThreadSet};
+/// let set: ThreadSet = [ThreadId(4), ThreadId(1)].into_iter().collect();
+/// assert_eq!(set.iter().next(), Some(ThreadId(1)));
+/// ```
+#[derive(Clone, Debug)]
+pub struct ThreadIter<'a> {
+    word: u64,
+    base: u32,
+    rest: &'a [u64],
+}
+
+impl Iterator for ThreadIter<'_> {
+    type Item = ThreadId;
+
+    #[inline]
+    fn next(&mut self) -> Option<ThreadId> {
+        while self.word == 0 {
+            let (word, rest) = self.rest.split_first()?;
+            (self.word, self.rest) = (*word, rest);
+            self.base += 64;
+        }
+        let thread = ThreadId(self.base + self.word.trailing_zeros());
+        self.word &= self.word - 1;
+        Some(thread)
+    }
+}
+
+/// A set of some of the first eight threads.
+#[derive(Clone, Copy)]
+struct SmallSet {
+    length: u8,
+    members: [u8; 8],
+}
+
+/// All of them: counting and picking members is what a random scheduler does at every step.
+static SMALL_SETS: [SmallSet; 256] = {
+    let mut sets = [SmallSet { length: 0, members: [0; 8] }; 256];
+    let mut word = 0;
+    while word < 256 {
+        let mut thread = 0;
+        while thread < 8 {
+            if word >> thread & 1 == 1 {
+                sets[word].members[sets[word].length as usize] = thread;
+                sets[word].length += 1;
+            }
+            thread += 1;
+        }
+        word += 1;
+    }
+    sets
+};
 
 impl PartialEq for ThreadSet {
     fn eq(&self, other: &Self) -> bool {
@@ -246,6 +307,18 @@ mod tests {
             assert_eq!(set.nth(n), Some(thread));
         }
         assert_eq!(set.nth(6), None);
+        assert_eq!(ThreadSet::from_words(&set.words().collect::<Vec<_>>()), set);
+    }
+
+    #[test]
+    fn small_sets_are_what_their_bits_say() {
+        for word in 0..256_u32 {
+            let set: ThreadSet = (0..8).filter(|thread| word >> thread & 1 == 1).map(ThreadId).collect();
+            assert_eq!(set.len(), word.count_ones() as usize);
+            for n in 0..9 {
+                assert_eq!(set.nth(n), set.iter().nth(n));
+            }
+        }
     }
 
     #[test]

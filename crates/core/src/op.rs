@@ -72,8 +72,6 @@ pub enum OpKind {
     Store,
     /// An atomic read-modify-write. A failed compare-exchange is one that only reads.
     Rmw,
-    /// A memory fence.
-    Fence,
     /// A read of a tracked cell (a scheduling point in race mode only).
     Read,
     /// A write of a tracked cell (a scheduling point in race mode only).
@@ -152,7 +150,7 @@ pub struct Op {
     pub kind: OpKind,
     /// How it touches `object`. The second object is always written.
     pub access: Access,
-    /// For atomics and fences, the ordering.
+    /// For atomics, the ordering.
     pub order: MemoryOrder,
     /// For an operation with a time limit: the limit ran out. Such a step counts as a yield.
     pub timed_out: bool,

@@ -22,6 +22,7 @@ use crate::rt;
 ///     }
 /// });
 /// ```
+#[inline(always)]
 #[track_caller]
 pub fn spin_loop() {
     match rt::current() {

@@ -23,32 +23,63 @@ pub(crate) enum Status {
 /// How steps change what gates test.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Words {
-    /// For each object, its first word, and the steps that changed it.
+    /// For each object, its first word, and the steps that changed it; those that are not known have none.
     objects: Vec<(u64, Vec<(u32, u64)>)>,
+    known: usize,
+    /// What steps changed, in their order: the step, the object, and the difference.
+    log: Vec<(u32, u32, u64)>,
     /// For each thread, the steps that signalled it and how many steps it had taken.
     signals: Vec<Vec<(u32, u32)>>,
 }
 
 impl Words {
-    pub(crate) fn clear(&mut self, record: &Record) {
-        self.objects.clear();
-        self.signals.iter_mut().for_each(Vec::clear);
-        self.signals.resize_with(record.threads(), Vec::new);
-    }
-
-    #[cfg(test)]
-    pub(crate) fn signals_for(&mut self, threads: usize) {
+    /// There are so many threads.
+    pub(crate) fn threads(&mut self, threads: usize) {
         self.signals.resize_with(threads, Vec::new);
     }
 
+    /// How many objects are known.
+    pub(crate) fn known(&self) -> u32 {
+        self.known as u32
+    }
+
+    /// Forgets what events from this one on did, and all but the first so many objects.
+    pub(crate) fn truncate(&mut self, event: u32, objects: Option<u32>) {
+        self.known = objects.map_or(self.known, |objects| objects as usize);
+        for (index, (_, changes)) in self.objects.iter_mut().enumerate() {
+            let kept =
+                if index < self.known { changes.partition_point(|change| change.0 < event) } else { 0 };
+            changes.truncate(kept);
+        }
+        self.log.truncate(self.log.partition_point(|change| change.0 < event));
+        for signals in &mut self.signals {
+            signals.truncate(signals.partition_point(|signal| signal.0 < event));
+        }
+    }
+
     pub(crate) fn initial(&mut self, object: usize, record: &Record) {
-        while self.objects.len() <= object {
-            self.objects.push((record.initial_word(self.objects.len()), Vec::new()));
+        while self.known <= object {
+            if self.known == self.objects.len() {
+                self.objects.push((0, Vec::new()));
+            }
+            self.objects[self.known].0 = record.initial_word(self.known);
+            self.known += 1;
         }
     }
 
     pub(crate) fn changed(&mut self, object: usize, event: u32, difference: u64) {
         self.objects[object].1.push((event, difference));
+        self.log.push((event, object as u32, difference));
+    }
+
+    /// What steps changed, in their order: the step, the object, and the difference.
+    pub(crate) fn log(&self) -> &[(u32, u32, u64)] {
+        &self.log
+    }
+
+    /// The words that objects begin with.
+    pub(crate) fn initials(&self) -> impl Iterator<Item = u64> + '_ {
+        self.objects[..self.known].iter().map(|(word, _)| *word)
     }
 
     pub(crate) fn signalled(&mut self, thread: ThreadId, event: u32, taken: u32) {
@@ -65,21 +96,24 @@ impl Graph {
 
     /// What can become of a thread after the first so many steps of each thread.
     pub(crate) fn status(&self, taken: &[u32], thread: ThreadId) -> Status {
+        self.status_with(taken, thread, |object| {
+            let known = &self.words.objects[..self.words.known];
+            let Some((initial, changes)) = known.get(object) else { return 0 };
+            let inside = changes.iter().filter(|(event, _)| self.contains(taken, *event));
+            inside.fold(*initial, |word, (_, difference)| word.wrapping_add(*difference))
+        })
+    }
+
+    /// The same where the words of objects are known.
+    pub(crate) fn status_with(&self, taken: &[u32], thread: ThreadId, word: impl Fn(usize) -> u64) -> Status {
         let line = &self.threads[thread.index()];
         let number = taken[thread.index()];
-        let created = thread.index() == 0 || line.creator.is_some_and(|event| self.contains(taken, event));
-        let ended = line.ended && number as usize == line.events.len();
         let Some((_, gate)) = line.pending.get(number as usize) else { return Status::Blocked };
-        if !created || ended {
+        let ended = line.ended && number as usize == line.events.len();
+        if ended || line.creator.is_some_and(|event| !self.contains(taken, event)) {
             return Status::Blocked;
         }
-        let condition = gate.object.is_none_or(|object| {
-            let Some((initial, changes)) = self.words.objects.get(object.index()) else {
-                return gate.allows(0);
-            };
-            let inside = changes.iter().filter(|(event, _)| self.contains(taken, *event));
-            gate.allows(inside.fold(*initial, |word, (_, difference)| word.wrapping_add(*difference)))
-        });
+        let condition = gate.object.is_none_or(|object| gate.allows(word(object.index())));
         let signalled = !gate.needs_signal
             || self.words.signals[thread.index()]
                 .iter()

@@ -14,7 +14,7 @@ use selvedge_core::{Op, ThreadId, ThreadSet};
 /// let both: ThreadSet = [ThreadId(0), ThreadId(1)].into_iter().collect();
 /// let mut bound = ContextBound::default();
 /// assert!(!bound.preempts(ThreadId(1), &both, &ThreadSet::default())); // nobody ran yet
-/// bound.stepped(ThreadId(1), &Op::local(OpKind::Fence), false);
+/// bound.stepped(ThreadId(1), &Op::local(OpKind::Local), false);
 /// assert!(bound.preempts(ThreadId(0), &both, &ThreadSet::default()));
 /// bound.stepped(ThreadId(1), &Op::local(OpKind::Yield), false);
 /// assert!(!bound.preempts(ThreadId(0), &both, &ThreadSet::default())); // it yielded

@@ -1,6 +1,6 @@
 //! Counting what a search has visited.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::happens_before::StateHash;
@@ -21,7 +21,13 @@ pub enum Coverage {
 
 /// Keys that are hashes already.
 #[derive(Clone, Copy, Debug, Default)]
-struct Passthrough(u64);
+pub(crate) struct Passthrough(u64);
+
+/// A set of hashes.
+pub(crate) type HashedSet = HashSet<u128, BuildHasherDefault<Passthrough>>;
+
+/// A map from hashes.
+pub(crate) type HashedMap<T> = HashMap<u128, T, BuildHasherDefault<Passthrough>>;
 
 impl Hasher for Passthrough {
     fn finish(&self) -> u64 {
@@ -46,9 +52,9 @@ const MOST_ENTRIES: usize = 1 << 24;
 #[derive(Debug, Default)]
 pub(crate) struct Visited {
     /// Each with the fewest preemptions that an execution reached it with.
-    orders: HashMap<u128, u32, BuildHasherDefault<Passthrough>>,
-    states: HashMap<u128, (), BuildHasherDefault<Passthrough>>,
-    local_states: HashMap<u128, (), BuildHasherDefault<Passthrough>>,
+    orders: HashedMap<u32>,
+    states: HashedSet,
+    local_states: HashedSet,
     overflow: bool,
     growth: Vec<(u64, u64)>,
 }
@@ -58,9 +64,9 @@ impl Visited {
     #[inline]
     pub(crate) fn state(&mut self, hash: StateHash) {
         if self.states.len() < MOST_ENTRIES {
-            self.states.insert(hash.0, ());
+            self.states.insert(hash.0);
         } else {
-            self.overflow |= !self.states.contains_key(&hash.0);
+            self.overflow |= !self.states.contains(&hash.0);
         }
     }
 
@@ -89,7 +95,7 @@ impl Visited {
     /// Notes a local state that was reached.
     pub(crate) fn local_state(&mut self, hash: u128) {
         if self.local_states.len() < MOST_ENTRIES {
-            self.local_states.insert(hash, ());
+            self.local_states.insert(hash);
         } else {
             self.overflow = true;
         }
@@ -97,7 +103,7 @@ impl Visited {
 
     /// The local states that were reached.
     pub(crate) fn local_states(&self) -> impl Iterator<Item = StateHash> + '_ {
-        self.local_states.keys().map(|hash| StateHash(*hash))
+        self.local_states.iter().map(|hash| StateHash(*hash))
     }
 
     pub(crate) fn states(&self) -> Option<u64> {

@@ -96,6 +96,8 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     races: RaceDetector,
     /// Whether the program was ever seen to access a tracked cell. Until then clocks serve no purpose.
     has_cells: bool,
+    /// Whether the current run has clocks.
+    clocks: bool,
     fair: Fair,
     fair_cut: bool,
     allowed: ThreadSet,
@@ -136,6 +138,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             happens_before: HappensBefore::default(),
             races: RaceDetector::default(),
             has_cells: false,
+            clocks: false,
             fair: Fair::default(),
             fair_cut: false,
             allowed: ThreadSet::default(),
@@ -244,11 +247,11 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         Ok(Outcome { verdict, rows, statistics: self.statistics(&budget) })
     }
 
-    /// Runs one execution of a search. For a strategy that learns nothing from it only the decisions are
-    /// recorded, until one goes wrong.
+    /// Runs one execution of a search. For a strategy that learns nothing from it, when nothing is counted
+    /// either, only the decisions are recorded, until one goes wrong.
     fn search_once<S: Strategy + ?Sized>(&mut self, prefix: &Prefix, strategy: &S) -> Result<End, Error> {
         let mut choose = ByStrategy(strategy);
-        if strategy.learns() {
+        if strategy.learns() || self.settings.coverage > Coverage::Executions || self.observer.on {
             return self.run_recording::<true, _>(prefix, &mut choose, None);
         }
         let end = self.run_recording::<false, _>(prefix, &mut choose, None)?;
@@ -300,7 +303,10 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         self.reached.clear();
         self.context = ContextBound::default();
         self.happens_before.clear();
-        self.races.clear();
+        self.clocks = self.has_cells;
+        if self.clocks {
+            self.races.clear();
+        }
         self.fair.clear();
         self.observer.clear();
         self.local_states.clear();
@@ -314,16 +320,18 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
     }
 
     /// The steps of one execution. Their decisions are recorded; with `RECORDS` also what else each could
-    /// have been, and a fingerprint of the way there.
+    /// have been, and a fingerprint of the way there, and states are hashed and counted where that is asked
+    /// for.
     fn steps<const RECORDS: bool, C: Choose + ?Sized>(
         &mut self,
         prefix: &Prefix,
         choose: &mut C,
         mut trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
-        let counts_states = self.settings.coverage >= Coverage::States;
-        let hashes = self.settings.coverage > Coverage::Executions || self.observer.on;
-        let counts_local_states = self.settings.coverage >= Coverage::LocalStates;
+        let coverage = if RECORDS { self.settings.coverage } else { Coverage::Executions };
+        let counts_states = coverage >= Coverage::States;
+        let hashes = RECORDS && (coverage > Coverage::Executions || self.observer.on);
+        let counts_local_states = coverage >= Coverage::LocalStates;
         let mut fingerprint = 0_u64;
         let mut arity = 0;
         let mut current = ThreadId(0);
@@ -454,13 +462,17 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             if counts_local_states {
                 self.local_states.step(current, &op, &self.happens_before);
             }
-            if let Some(trace) = trace.as_deref_mut() {
+            if RECORDS && let Some(trace) = trace.as_deref_mut() {
                 trace.push(self.described(current, preempts));
             }
-            let is_access = matches!(op.kind, OpKind::Read | OpKind::Write);
             let mut race = None;
-            if self.has_cells || is_access || !self.execution.local_events().is_empty() {
+            if self.clocks {
                 race = self.follow(current, &op);
+            } else {
+                self.has_cells |= matches!(op.kind, OpKind::Read | OpKind::Write);
+            }
+            if !self.execution.local_events().is_empty() {
+                race = race.or(self.follow_local_events(current, hashes));
             }
             if let Some(stop) = race.or(stop) {
                 self.observer.stopped = true;
@@ -473,31 +485,29 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         }
     }
 
-    /// Brings clocks and names up to date with the step that was taken, and says whether it raced.
+    /// Brings the clocks up to date with the step that was taken, and says whether it raced.
     fn follow(&mut self, thread: ThreadId, op: &Op) -> Option<Box<Stop>> {
         let is_access = matches!(op.kind, OpKind::Read | OpKind::Write);
-        let hashes = self.settings.coverage > Coverage::Executions || self.observer.on;
-        let mut race = None;
-        if self.has_cells {
-            let site = if is_access { self.execution.site() } else { Site::default() };
-            race = self.races.step(thread, op, site);
-        } else {
-            self.has_cells = is_access;
-        }
-        let events = self.execution.local_events();
-        if !events.is_empty() {
-            let mut thread = thread;
-            for event in events.drain(..) {
-                match event {
-                    LocalEvent::By(other) => thread = other,
-                    LocalEvent::Spawned(child) if hashes => {
-                        self.happens_before.spawned(thread, child);
-                        self.local_states.spawned(thread, child);
-                    }
-                    LocalEvent::Read(..) | LocalEvent::Write(..) => self.has_cells = true,
-                    _ => {}
+        let site = if is_access { self.execution.site() } else { Site::default() };
+        let race = self.races.step(thread, op, site)?;
+        Some(Box::new(counterexample::data_race(self, &race)))
+    }
+
+    /// Brings clocks and names up to date with what else happened in the step, and says whether that raced.
+    fn follow_local_events(&mut self, thread: ThreadId, hashes: bool) -> Option<Box<Stop>> {
+        let (mut thread, mut race) = (thread, None);
+        for event in self.execution.local_events().drain(..) {
+            match event {
+                LocalEvent::By(other) => thread = other,
+                LocalEvent::Spawned(child) if hashes => {
+                    self.happens_before.spawned(thread, child);
+                    self.local_states.spawned(thread, child);
                 }
-                race = race.or(self.races.local(thread, event));
+                LocalEvent::Read(..) | LocalEvent::Write(..) => self.has_cells = true,
+                _ => {}
+            }
+            if self.clocks {
+                race = race.or_else(|| self.races.local(thread, event));
             }
         }
         race.map(|race| Box::new(counterexample::data_race(self, &race)))

@@ -50,6 +50,9 @@ impl Fair {
         if self.untouched {
             return false;
         }
+        if enabled.only().is_some() {
+            return false;
+        }
         let least = enabled.iter().map(|thread| self.count(thread)).min().unwrap_or(0);
         let mut cut = false;
         for thread in enabled.iter() {

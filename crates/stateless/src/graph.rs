@@ -1,7 +1,7 @@
 //! The happens-before graph of a finished execution, with its edges: vector clocks, and for each step the
 //! steps of other threads that it depends on.
 
-use selvedge_core::{Access, Decision, Op, ThreadId, ThreadSet};
+use selvedge_core::{Access, Decision, Op, OpKind, ThreadId};
 
 use crate::config::{Status, Words};
 use crate::gate::Gate;
@@ -18,6 +18,8 @@ pub(crate) struct Event {
     pub(crate) op: Op,
     /// The decision that chose the thread.
     pub(crate) point: u32,
+    /// How many objects were known before it.
+    objects: u32,
 }
 
 /// A thread of an execution.
@@ -34,34 +36,53 @@ pub(crate) struct ThreadLine {
     pub(crate) ended: bool,
 }
 
-/// A happens-before graph. Its memory is kept from one execution to the next.
+/// A happens-before graph. Its memory is kept from one execution to the next, and so is what two executions
+/// that follow each other have in common.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
+    /// The decisions that it was made from.
+    decisions: Vec<Decision>,
+    /// Whether the last event ended the execution, and so depends on everything.
+    stopped: bool,
     pub(crate) events: Vec<Event>,
     pub(crate) threads: Vec<ThreadLine>,
+    /// How many threads have been seen to exist.
+    existing: usize,
     /// For each event, how many steps of each thread happened before it, itself included.
     clocks: Vec<u32>,
-    width: usize,
+    /// How many words a clock has: at least as many as there are threads.
+    stride: usize,
     objects: Vec<ObjectLine>,
     pub(crate) words: Words,
     /// The event that each decision belongs to.
     pub(crate) event_of: Vec<u32>,
+    /// The races that the last execution has and the one before it did not have.
     pub(crate) races: Vec<Race>,
+    /// The same for [`Races::Reduced`].
+    pub(crate) reduced: Vec<Race>,
     /// The values that steps chose, each among how many; and where those of each event end.
     choices: Vec<(u32, u32)>,
     choices_at: Vec<u32>,
-    /// The threads that could have been chosen instead of each event's.
-    enabled_before: Vec<ThreadSet>,
+    /// The threads that could have been chosen instead of each event's, as words of a bit set.
+    enabled_before: Vec<u64>,
     /// Clocks of operations that were not performed.
     extra: Vec<u32>,
+    scratch: Scratch,
+}
+
+/// Memory that is used again and again.
+#[derive(Clone, Debug, Default)]
+struct Scratch {
+    clock: Vec<u32>,
+    state: Vec<u32>,
+    races: Vec<Race>,
 }
 
 /// The accesses to an object so far.
 #[derive(Clone, Debug, Default)]
 struct ObjectLine {
-    /// What happened before the last write, and before any access.
+    /// The events that wrote it.
     writes: Vec<u32>,
-    accesses: Vec<u32>,
     /// Each thread's accesses, as events, and whether they write.
     steps: Vec<Vec<(u32, bool)>>,
 }
@@ -76,6 +97,18 @@ pub(crate) enum Races {
     All,
     /// Of these only those in the transitive reduction of the order that can change places.
     Reduced,
+    /// Both, apart.
+    Both,
+}
+
+impl Races {
+    fn all(self) -> bool {
+        matches!(self, Races::All | Races::Both)
+    }
+
+    fn reduced(self) -> bool {
+        matches!(self, Races::Reduced | Races::Both)
+    }
 }
 
 /// Two operations whose order could be the other way round.
@@ -93,15 +126,36 @@ pub(crate) struct Race {
 const EXTRA: u32 = 1 << 31;
 
 impl Graph {
-    /// Makes this the graph of an execution, and collects its races.
-    pub(crate) fn build(&mut self, execution: &Finished<'_>, mode: Races) {
+    /// Makes this the graph of an execution, and collects those of its races that the one before did not
+    /// have. Only what the two do not have in common costs time.
+    pub(crate) fn update(&mut self, execution: &Finished<'_>, mode: Races) {
         let record = execution.record;
-        self.clear(record);
-        self.note_pending(record, 0, mode);
-        let mut changes = record.changes().iter().peekable();
-        let mut signals = record.signals().iter().peekable();
+        let threads = record.threads();
+        if threads > self.stride {
+            self.clear();
+            self.stride = threads + 1;
+        }
+        let begin = self.keep_common(record.decisions());
+        self.races.clear();
+        self.reduced.clear();
+        self.extra.clear();
+        self.threads.resize_with(threads, ThreadLine::default);
+        for (index, line) in self.threads.iter_mut().enumerate() {
+            line.name = record.name(ThreadId(index as u32));
+        }
+        self.words.threads(threads);
+        self.decisions.extend_from_slice(&record.decisions()[begin..]);
+        if begin == 0 {
+            self.note_pending(record, 0, None, mode);
+        }
+        let changes = record.changes();
+        let mut changes =
+            changes[changes.partition_point(|change| (change.0 as usize) < begin)..].iter().peekable();
+        let signals = record.signals();
+        let mut signals =
+            signals[signals.partition_point(|signal| (signal.0 as usize) < begin)..].iter().peekable();
         let mut point = 0;
-        for index in 0..record.len() {
+        for index in begin..record.len() {
             match record.decisions()[index] {
                 Decision::Thread(_) => point = index,
                 Decision::Value(value) => self.choices.push((value, record.points()[index].arity)),
@@ -115,10 +169,8 @@ impl Graph {
             };
             let number = self.threads[thread.index()].events.len() as u32;
             let op = record.points()[index].op;
-            let event = Event { thread, number, op, point: point as u32 };
-            if mode == Races::Reduced {
-                self.enabled_before.push(record.enabled(&record.points()[point]).collect());
-            }
+            let event = Event { thread, number, op, point: point as u32, objects: self.words.known() };
+            self.note_enabled(record, point);
             self.choices_at.push(self.choices.len() as u32);
             let number = self.events.len() as u32;
             while let Some((_, object, difference)) = changes.next_if(|change| change.0 as usize == index) {
@@ -129,10 +181,11 @@ impl Graph {
                 self.words.signalled(*thread, number, taken);
             }
             self.push(event, index + 1 == record.len() && execution.stopped, mode);
-            self.note_pending(record, index + 1, mode);
+            self.note_pending(record, index + 1, Some(thread), mode);
         }
-        if mode == Races::Reduced {
-            for thread in 0..self.width {
+        self.stopped = execution.stopped;
+        if mode.reduced() {
+            for thread in 0..threads {
                 let line = &self.threads[thread];
                 if let (Some(&(op, _)), false) = (line.pending.get(line.events.len()), line.ended) {
                     self.reduced_races(ThreadId(thread as u32), &op, None);
@@ -141,30 +194,92 @@ impl Graph {
         }
     }
 
-    fn clear(&mut self, record: &Record) {
-        self.events.clear();
-        self.enabled_before.clear();
-        self.clocks.clear();
-        self.event_of.clear();
-        self.objects.clear();
-        self.width = record.threads();
-        self.threads.resize_with(self.width, ThreadLine::default);
-        for (index, line) in self.threads.iter_mut().enumerate() {
-            line.name = record.name(ThreadId(index as u32));
-            line.events.clear();
-            line.pending.clear();
-            line.ended = false;
-            line.creator = None;
-        }
-        self.choices.clear();
-        self.choices_at.clear();
-        self.races.clear();
-        self.extra.clear();
-        self.words.clear(record);
+    /// Forgets the execution that it was made from.
+    pub(crate) fn clear(&mut self) {
+        self.truncate(0);
     }
 
-    fn note_pending(&mut self, record: &Record, step: usize, mode: Races) {
-        for (index, pending) in record.pending(step).iter().enumerate() {
+    /// Keeps the events that an execution with these decisions begins with too. Says with which decision the
+    /// next event begins.
+    fn keep_common(&mut self, decisions: &[Decision]) -> usize {
+        let mut common =
+            self.decisions.iter().zip(decisions).take_while(|(ours, theirs)| ours == theirs).count();
+        if self.stopped {
+            common = common.min(self.decisions.len().saturating_sub(1));
+        }
+        // A step that could still have chosen a value has not been seen to its end.
+        if let Some(Decision::Value(_)) = decisions.get(common) {
+            common = common.saturating_sub(1);
+        }
+        let kept = self.event_of.get(common).map_or(self.events.len(), |event| *event as usize);
+        let begin = self.events.get(kept).map_or(common, |event| event.point as usize);
+        self.truncate(kept);
+        begin
+    }
+
+    /// Forgets all but the first so many events.
+    fn truncate(&mut self, kept: usize) {
+        let begin = self.events.get(kept).map_or(self.decisions.len(), |event| event.point as usize);
+        for index in (kept..self.events.len()).rev() {
+            let event = self.events[index];
+            for (object, _) in event.op.touches().filter(|(_, access)| *access != Access::None) {
+                let line = &mut self.objects[object.index()];
+                let access = line.steps[event.thread.index()].pop();
+                if access.is_some_and(|(_, writes)| writes) {
+                    line.writes.pop();
+                }
+            }
+            self.threads[event.thread.index()].events.pop();
+        }
+        let objects = self.events.get(kept).map(|event| event.objects);
+        self.words.truncate(kept as u32, if kept == 0 { Some(0) } else { objects });
+        self.events.truncate(kept);
+        self.clocks.truncate(kept * self.stride);
+        self.enabled_before.truncate(kept * self.stride.div_ceil(64));
+        self.choices_at.truncate(kept);
+        self.choices.truncate(self.choices_at.last().map_or(0, |end| *end as usize));
+        self.decisions.truncate(begin);
+        self.event_of.truncate(begin);
+        self.existing = 0;
+        for line in &mut self.threads {
+            let exists = match line.creator {
+                Some(creator) => (creator as usize) < kept,
+                None => kept > 0 && !line.pending.is_empty(),
+            };
+            if exists {
+                self.existing += 1;
+                line.pending.truncate(line.events.len() + 1);
+                let last = line.events.last().map(|last| self.events[*last as usize].op.kind);
+                line.ended = last == Some(OpKind::End);
+            } else {
+                line.pending.clear();
+                line.creator = None;
+                line.ended = false;
+            }
+        }
+    }
+
+    fn note_enabled(&mut self, record: &Record, point: usize) {
+        let begin = self.enabled_before.len();
+        let words = self.stride.div_ceil(64);
+        self.enabled_before.extend(record.enabled_words(&record.points()[point]).iter().take(words));
+        self.enabled_before.resize(begin + words, 0);
+    }
+
+    /// Whether a thread could have been chosen instead of an event's.
+    fn was_enabled(&self, event: usize, thread: usize) -> bool {
+        let word = self.enabled_before[event * self.stride.div_ceil(64) + thread / 64];
+        word >> (thread % 64) & 1 == 1
+    }
+
+    /// Notes what the thread that has just taken a step, and threads that are new, will do next.
+    fn note_pending(&mut self, record: &Record, step: usize, stepped: Option<ThreadId>, mode: Races) {
+        let pending = record.pending(step);
+        let new = self.existing..pending.len();
+        self.existing = self.existing.max(pending.len());
+        let stepped = stepped.map(ThreadId::index).filter(|stepped| *stepped < new.start.min(pending.len()));
+        for index in stepped.into_iter().chain(new) {
+            let pending = &pending[index];
             for object in pending.gate.object.into_iter().chain(pending.op.object).chain(pending.op.also) {
                 self.words.initial(object.index(), record);
             }
@@ -174,7 +289,7 @@ impl Graph {
             }
             if line.pending.len() == line.events.len() {
                 line.pending.push((pending.op, pending.gate));
-                if mode == Races::All && !line.ended {
+                if mode.all() && !line.ended {
                     self.all_races(ThreadId(index as u32), &pending.op);
                 }
             }
@@ -183,7 +298,7 @@ impl Graph {
 
     /// The most recent dependent step of each other thread (Algorithm 2, line 6).
     fn all_races(&mut self, thread: ThreadId, op: &Op) {
-        for other in (0..self.width).filter(|other| *other != thread.index()) {
+        for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
             if let Some(event) = self.last_dependent(other, op, |_| true) {
                 self.races.push(Race { event, thread, second: None });
             }
@@ -191,12 +306,12 @@ impl Graph {
     }
 
     /// A thread's last step that an operation depends on.
-    fn last_dependent(&self, thread: usize, op: &Op, accept: impl Fn(u32) -> bool) -> Option<u32> {
+    fn last_dependent(&self, thread: usize, op: &Op, mut accept: impl FnMut(u32) -> bool) -> Option<u32> {
         op.touches()
             .filter(|(_, access)| *access != Access::None)
             .filter_map(|(object, access)| {
                 let line = self.objects.get(object.index())?;
-                let mut steps = line.steps[thread].iter().rev();
+                let mut steps = line.steps.get(thread)?.iter().rev();
                 steps.find(|(event, writes)| (*writes || access == Access::Write) && accept(*event))
             })
             .map(|(event, _)| *event)
@@ -205,64 +320,74 @@ impl Graph {
 
     /// Whether a thread's operation with this clock could go on if it came before an earlier event and all
     /// that depends on that.
-    fn reversible(&self, event: u32, thread: ThreadId, taken: u32, clock: &[u32]) -> bool {
-        let mut state: Vec<u32> = (0..self.width)
-            .map(|other| {
-                let line = &self.threads[other].events;
-                let up_to = line.partition_point(|other| *other < event);
-                let needed = clock[other] as usize;
-                let after = line[up_to..]
-                    .partition_point(|other| !self.happens_before(event as usize, *other as usize));
-                up_to.max(needed.min(up_to + after)) as u32
-            })
-            .collect();
+    fn reversible(
+        &self,
+        event: u32,
+        thread: ThreadId,
+        taken: u32,
+        clock: &[u32],
+        state: &mut Vec<u32>,
+    ) -> bool {
+        state.clear();
+        state.extend((0..self.threads.len()).map(|other| {
+            let line = &self.threads[other].events;
+            let up_to = line.partition_point(|other| *other < event);
+            let needed = clock[other] as usize;
+            let after =
+                line[up_to..].partition_point(|other| !self.happens_before(event as usize, *other as usize));
+            up_to.max(needed.min(up_to + after)) as u32
+        }));
         state[thread.index()] = taken;
-        self.status(&state, thread) != Status::Blocked
+        self.status(state, thread) != Status::Blocked
     }
 
     /// The dependent steps that nothing stands between: those that could change places with the thread's
     /// next operation. `second` is the event of that operation, if it was performed.
     fn reduced_races(&mut self, thread: ThreadId, op: &Op, second: Option<usize>) {
-        let before =
-            self.threads[thread.index()].events.iter().rev().find(|event| Some(**event as usize) != second);
-        let before = before.copied().or(self.threads[thread.index()].creator);
-        let begin = self.races.len();
-        let clock = match second {
-            Some(second) => self.clock(second).to_vec(),
-            None => self.clock_of(op, before),
+        let Scratch { mut clock, mut state, races: mut found } = std::mem::take(&mut self.scratch);
+        found.clear();
+        let line = &self.threads[thread.index()];
+        let before = line.events.iter().rev().find(|event| Some(**event as usize) != second);
+        let before = before.copied().or(line.creator);
+        clock.clear();
+        let taken = match second {
+            Some(second) => {
+                clock.extend_from_slice(self.clock(second));
+                self.events[second].number
+            }
+            None => {
+                self.clock_of(op, before, &mut clock);
+                line.events.len() as u32
+            }
         };
-        for other in (0..self.width).filter(|other| *other != thread.index()) {
-            let taken = match second {
-                Some(second) => self.events[second].number,
-                None => self.threads[thread.index()].events.len() as u32,
-            };
-            let accept = |event: u32| self.reversible(event, thread, taken, &clock);
+        for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
+            let accept = |event: u32| self.reversible(event, thread, taken, &clock, &mut state);
             if let Some(event) = self.last_dependent(other, op, accept)
                 && !before.is_some_and(|before| self.happens_before(event as usize, before as usize))
             {
-                self.races.push(Race { event, thread, second: None });
+                found.push(Race { event, thread, second: None });
             }
         }
-        let found = self.races[begin..].to_vec();
+        let mut reduced = std::mem::take(&mut self.reduced);
+        let begin = reduced.len();
         let between = |race: &Race| {
             found.iter().any(|other| {
                 other.event != race.event && self.happens_before(race.event as usize, other.event as usize)
             })
         };
-        let mut kept: Vec<Race> = found.iter().filter(|race| !between(race)).copied().collect();
-        let clock = match second {
-            Some(second) => second as u32,
-            None if kept.is_empty() => return self.races.truncate(begin),
-            None => {
-                self.extra.extend_from_slice(&clock);
-                EXTRA | (self.extra.len() / self.width - 1) as u32
-            }
-        };
-        for race in &mut kept {
-            race.second = Some(clock);
+        reduced.extend(found.iter().filter(|race| !between(race)));
+        if reduced.len() > begin {
+            let clock = match second {
+                Some(second) => second as u32,
+                None => {
+                    self.extra.extend_from_slice(&clock);
+                    EXTRA | (self.extra.len() / self.stride - 1) as u32
+                }
+            };
+            reduced[begin..].iter_mut().for_each(|race| race.second = Some(clock));
         }
-        self.races.truncate(begin);
-        self.races.extend(kept);
+        self.reduced = reduced;
+        self.scratch = Scratch { clock, state, races: found };
     }
 
     /// How many steps the second thread of a race of the reduction had taken before its operation.
@@ -278,8 +403,8 @@ impl Graph {
         race.second.map(|second| match second & EXTRA {
             0 => self.clock(second as usize),
             _ => {
-                let base = (second & !EXTRA) as usize * self.width;
-                &self.extra[base..base + self.width]
+                let base = (second & !EXTRA) as usize * self.stride;
+                &self.extra[base..base + self.stride]
             }
         })
     }
@@ -293,7 +418,7 @@ impl Graph {
             Some(second) if second & EXTRA == 0 => second as usize,
             _ => self.events.len(),
         };
-        let independent: Vec<Option<usize>> = (0..self.width)
+        let independent: Vec<Option<usize>> = (0..self.threads.len())
             .map(|thread| {
                 let line = &self.threads[thread].events;
                 let at = line.partition_point(|event| *event as usize <= first);
@@ -303,7 +428,7 @@ impl Graph {
             })
             .collect();
         let second = self.second_clock(race);
-        (0..self.width)
+        (0..self.threads.len())
             .filter(|&thread| {
                 let clock = match independent[thread] {
                     Some(event) => Some(self.clock(event)),
@@ -315,47 +440,42 @@ impl Graph {
                         clock.is_some_and(|clock| clock[other] > self.events[event].number)
                     })
                 };
-                let enabled = independent[thread].is_some()
-                    || self.enabled_before[first].contains(ThreadId(thread as u32));
-                enabled && !(0..self.width).any(|index| index != thread && other(index))
+                let enabled = independent[thread].is_some() || self.was_enabled(first, thread);
+                enabled && !(0..self.threads.len()).any(|index| index != thread && other(index))
             })
             .map(|thread| ThreadId(thread as u32))
             .collect()
     }
 
     /// What would happen before an operation, were it performed now.
-    fn clock_of(&self, op: &Op, before: Option<u32>) -> Vec<u32> {
-        let mut clock = before.map_or(vec![0; self.width], |before| self.clock(before as usize).to_vec());
-        for (object, access) in op.touches().filter(|(_, access)| *access != Access::None) {
-            let Some(line) = self.objects.get(object.index()) else { continue };
-            let past = if access == Access::Write { &line.accesses } else { &line.writes };
-            for (mine, theirs) in clock.iter_mut().zip(past) {
-                *mine = (*mine).max(*theirs);
+    fn clock_of(&self, op: &Op, before: Option<u32>, clock: &mut Vec<u32>) {
+        clock.clear();
+        match before {
+            Some(before) => clock.extend_from_slice(self.clock(before as usize)),
+            None => clock.resize(self.stride, 0),
+        }
+        for (object, access) in op.touches() {
+            if let Some(line) = self.objects.get(object.index()) {
+                line.past(access, |event| join(clock, self.clock(event)));
             }
         }
-        clock
     }
 
     fn push(&mut self, event: Event, after_all: bool, mode: Races) {
-        let thread = event.thread;
-        if mode == Races::Reduced {
-            self.add(event, after_all);
-            let index = self.events.len() - 1;
-            self.reduced_races(thread, &event.op, Some(index));
-            self.access(index);
-        } else {
-            self.add(event, after_all);
-            let index = self.events.len() - 1;
-            self.access(index);
-            if mode == Races::All {
-                for other in (0..self.width).filter(|other| *other != thread.index()) {
-                    let line = &self.threads[other];
-                    if let (Some((op, _)), false) = (line.pending.get(line.events.len()), line.ended)
-                        && op.conflicts_with(&event.op)
-                    {
-                        let thread = ThreadId(other as u32);
-                        self.races.push(Race { event: index as u32, thread, second: None });
-                    }
+        self.add(event, after_all);
+        let index = self.events.len() - 1;
+        if mode.reduced() {
+            self.reduced_races(event.thread, &event.op, Some(index));
+        }
+        self.access(index);
+        if mode.all() {
+            for other in (0..self.threads.len()).filter(|other| *other != event.thread.index()) {
+                let line = &self.threads[other];
+                if let (Some((op, _)), false) = (line.pending.get(line.events.len()), line.ended)
+                    && op.conflicts_with(&event.op)
+                {
+                    let thread = ThreadId(other as u32);
+                    self.races.push(Race { event: index as u32, thread, second: None });
                 }
             }
         }
@@ -364,34 +484,32 @@ impl Graph {
     /// Adds an event with its clock.
     fn add(&mut self, event: Event, after_all: bool) {
         let index = self.events.len();
-        let width = self.width;
         let base = self.clocks.len();
-        self.clocks.resize(base + width, 0);
+        self.clocks.resize(base + self.stride, 0);
         let line = &mut self.threads[event.thread.index()];
         let before = line.events.last().copied().or(line.creator);
         line.events.push(index as u32);
-        line.ended = event.op.kind == selvedge_core::OpKind::End;
+        line.ended = event.op.kind == OpKind::End;
+        let (past, clock) = self.clocks.split_at_mut(base);
+        let of = |event: usize| &past[event * self.stride..(event + 1) * self.stride];
         if let Some(before) = before {
-            let from = before as usize * width;
-            self.clocks.copy_within(from..from + width, base);
+            clock.copy_from_slice(of(before as usize));
         }
         for (object, access) in event.op.touches() {
             if access == Access::None {
                 continue;
             }
-            self.object(object.index());
-            let line = &self.objects[object.index()];
-            let past = if access == Access::Write { &line.accesses } else { &line.writes };
-            for (mine, theirs) in self.clocks[base..].iter_mut().zip(past) {
-                *mine = (*mine).max(*theirs);
+            if self.objects.len() <= object.index() {
+                self.objects.resize_with(object.index() + 1, ObjectLine::default);
             }
+            self.objects[object.index()].past(access, |event| join(clock, of(event)));
         }
         if after_all {
-            for thread in 0..width {
-                self.clocks[base + thread] = self.threads[thread].events.len() as u32;
+            for (mine, line) in clock.iter_mut().zip(&self.threads) {
+                *mine = line.events.len() as u32;
             }
         }
-        self.clocks[base + event.thread.index()] = event.number + 1;
+        clock[event.thread.index()] = event.number + 1;
         self.events.push(event);
     }
 
@@ -400,25 +518,14 @@ impl Graph {
         let event = self.events[index];
         for (object, access) in event.op.touches().filter(|(_, access)| *access != Access::None) {
             let line = &mut self.objects[object.index()];
-            let clock = &self.clocks[index * self.width..(index + 1) * self.width];
-            let writes = access == Access::Write;
-            for (mine, theirs) in line.accesses.iter_mut().zip(clock) {
-                *mine = (*mine).max(*theirs);
+            if line.steps.len() <= event.thread.index() {
+                line.steps.resize_with(self.stride, Vec::new);
             }
+            let writes = access == Access::Write;
             line.steps[event.thread.index()].push((index as u32, writes));
             if writes {
-                line.writes.copy_from_slice(clock);
+                line.writes.push(index as u32);
             }
-        }
-    }
-
-    fn object(&mut self, object: usize) {
-        while self.objects.len() <= object {
-            self.objects.push(ObjectLine {
-                writes: vec![0; self.width],
-                accesses: vec![0; self.width],
-                steps: vec![Vec::new(); self.width],
-            });
         }
     }
 
@@ -430,13 +537,36 @@ impl Graph {
 
     /// How many steps of each thread happened before an event, itself included.
     pub(crate) fn clock(&self, event: usize) -> &[u32] {
-        &self.clocks[event * self.width..(event + 1) * self.width]
+        &self.clocks[event * self.stride..(event + 1) * self.stride]
     }
 
     /// Whether an event happened before another, or is the same.
     pub(crate) fn happens_before(&self, first: usize, second: usize) -> bool {
         let event = &self.events[first];
         self.clock(second)[event.thread.index()] > event.number
+    }
+}
+
+/// Makes a clock the later of itself and another, thread by thread.
+fn join(clock: &mut [u32], other: &[u32]) {
+    for (mine, theirs) in clock.iter_mut().zip(other) {
+        *mine = (*mine).max(*theirs);
+    }
+}
+
+impl ObjectLine {
+    /// The accesses that another, of this kind, comes after; of those that come after each other, the last.
+    fn past(&self, access: Access, mut each: impl FnMut(usize)) {
+        match access {
+            Access::None => {}
+            Access::Read => self.writes.last().into_iter().for_each(|event| each(*event as usize)),
+            Access::Write => {
+                self.steps
+                    .iter()
+                    .filter_map(|steps| steps.last())
+                    .for_each(|(event, _)| each(*event as usize));
+            }
+        }
     }
 }
 
@@ -452,13 +582,19 @@ impl Graph {
             ..ThreadLine::default()
         };
         let mut graph =
-            Graph { threads: (0..threads).map(line).collect(), width: threads, ..Graph::default() };
-        graph.words.signals_for(threads);
+            Graph { threads: (0..threads).map(line).collect(), stride: threads, ..Graph::default() };
+        graph.words.threads(threads);
         for (thread, after) in std::iter::once(&(0, Vec::new())).chain(events) {
             let index = graph.events.len();
             let number = graph.threads[*thread].events.len() as u32;
             let id = ThreadId(*thread as u32);
-            graph.events.push(Event { thread: id, number, op: Op::default(), point: index as u32 });
+            graph.events.push(Event {
+                thread: id,
+                number,
+                op: Op::default(),
+                point: index as u32,
+                objects: 0,
+            });
             graph.choices_at.push(0);
             let mut clock = vec![0; threads];
             let before = graph.threads[*thread].events.last().copied();

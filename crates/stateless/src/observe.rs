@@ -15,6 +15,8 @@ pub(crate) struct Observer {
     /// Whether a step ended the execution.
     pub(crate) stopped: bool,
     signalled: ThreadSet,
+    /// The thread that took the last step.
+    stepped: Option<ThreadId>,
     /// The words of the objects that the step under way touches, before it.
     before: Vec<(ObjectId, u64)>,
 }
@@ -22,6 +24,7 @@ pub(crate) struct Observer {
 impl Observer {
     pub(crate) fn clear(&mut self) {
         self.signalled.clear();
+        self.stepped = None;
         self.stopped = false;
     }
 
@@ -34,11 +37,13 @@ impl Observer {
         stopped: Option<ThreadId>,
         record: &mut Record,
     ) {
-        for thread in record.threads()..execution.thread_count() {
-            record.note_thread(names.name(ThreadId(thread as u32)));
+        let new = (record.threads() as u32..execution.thread_count() as u32).map(ThreadId);
+        for thread in new.clone() {
+            record.note_thread(names.name(thread));
         }
         let threads = (0..execution.thread_count() as u32).map(ThreadId);
-        for thread in threads.clone() {
+        // What the others are about to do was noted before.
+        for thread in self.stepped.into_iter().chain(new) {
             let gate = execution.gate(thread);
             let op = execution.pending(thread);
             for object in gate.object.into_iter().chain(op.object).chain(op.also) {
@@ -58,6 +63,7 @@ impl Observer {
 
     /// Before a step.
     pub(crate) fn before_step<E: Execution + ?Sized>(&mut self, execution: &E, thread: ThreadId) {
+        self.stepped = Some(thread);
         self.before.clear();
         for (object, _) in execution.pending(thread).touches() {
             self.before.push((object, execution.word(object)));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use selvedge_core::{Decision, Location, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
+use selvedge_core::{Decision, Location, MemoryOrder, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
 
 use crate::gate::Gate;
 
@@ -108,6 +108,8 @@ pub enum LocalEvent {
     /// What follows was done by this thread: one that was just created, on its way to its first operation,
     /// or again the one that created it.
     By(ThreadId),
+    /// A memory fence. Memory is sequentially consistent, so it matters to the race detector alone.
+    Fence(MemoryOrder),
     /// A tracked cell was read.
     Read(ObjectId, Site),
     /// A tracked cell was written.

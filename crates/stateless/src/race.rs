@@ -70,7 +70,9 @@ impl RaceDetector {
         for object in &mut self.objects {
             object.released.clear();
             object.shared.clear();
-            self.spare.extend(object.messages.drain(..));
+            if !object.messages.is_empty() {
+                self.spare.extend(object.messages.drain(..));
+            }
             object.write = None;
             object.reads.clear();
         }
@@ -103,15 +105,6 @@ impl RaceDetector {
         let Self { threads, objects, spare } = self;
         let clocks = &mut threads[thread.index()];
         clocks.now.tick(thread);
-        if op.kind == OpKind::Fence {
-            if op.order.acquires() {
-                clocks.now.join(&clocks.unfenced);
-            }
-            if op.order.releases() {
-                clocks.fenced.copy_from(&clocks.now);
-            }
-            return None;
-        }
         let object = &mut objects[op.object?.index()];
         match op.kind {
             OpKind::Join | OpKind::Park | OpKind::BarrierPass | OpKind::RefCount => {
@@ -206,6 +199,17 @@ impl RaceDetector {
                 // What the parent does from here on is not before what the child does.
                 self.threads[thread.index()].now.tick(thread);
             }
+            LocalEvent::Fence(order) => {
+                self.grow(thread, None);
+                let clocks = &mut self.threads[thread.index()];
+                if order.acquires() {
+                    clocks.now.join(&clocks.unfenced);
+                }
+                if order.releases() {
+                    clocks.fenced.copy_from(&clocks.now);
+                    clocks.now.tick(thread);
+                }
+            }
             LocalEvent::Read(cell, site) => return self.access(thread, cell, site, false),
             LocalEvent::Write(cell, site) => return self.access(thread, cell, site, true),
             LocalEvent::Release(object) => {
@@ -279,7 +283,7 @@ mod tests {
         let op = Op::on(OpKind::Load, Access::Read, object(FLAG)).ordered(load);
         races.step(ThreadId(1), &op, Site(3));
         if let Some(order) = fence {
-            races.step(ThreadId(1), &Op::local(OpKind::Fence).ordered(order), Site(4));
+            races.local(ThreadId(1), LocalEvent::Fence(order));
         }
         races.local(ThreadId(1), LocalEvent::Read(object(X), Site(5))).is_some()
     }

@@ -95,12 +95,16 @@ impl Record {
 
     /// The threads that could be chosen at a point, within the fair bound.
     pub fn enabled(&self, point: &PointRecord) -> impl Iterator<Item = ThreadId> + '_ {
-        let words = &self.words[point.enabled_at as usize..(point.enabled_at + point.enabled_words) as usize];
-        words.iter().enumerate().flat_map(|(index, &word)| {
+        self.enabled_words(point).iter().enumerate().flat_map(|(index, &word)| {
             (0..64)
                 .filter(move |bit| word >> bit & 1 == 1)
                 .map(move |bit| ThreadId((index * 64 + bit) as u32))
         })
+    }
+
+    /// The same as words of a bit set.
+    pub(crate) fn enabled_words(&self, point: &PointRecord) -> &[u64] {
+        &self.words[point.enabled_at as usize..(point.enabled_at + point.enabled_words) as usize]
     }
 
     /// Every thread's next step before a decision, or with the number of decisions, at the end; a thread

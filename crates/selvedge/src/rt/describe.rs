@@ -147,7 +147,6 @@ fn action(runtime: &Runtime, op: &Op, called: fn(&Runtime, ObjectId) -> String) 
         OpKind::Load => format!("load {name}"),
         OpKind::Store => format!("store {name}"),
         OpKind::Rmw => format!("update {name}"),
-        OpKind::Fence => "fence".into(),
         OpKind::Read => format!("read {name}"),
         OpKind::Write => format!("write {name}"),
         OpKind::Lock => format!("lock {name}"),

@@ -143,7 +143,10 @@ impl Handle {
 
     /// Stops before a visible operation that is always possible, until the engine schedules it. When this
     /// returns the operation is under way and nothing else runs until its effect is made.
-    #[inline]
+    ///
+    /// Inlined up to the program's own function: a coroutine suspends by a return instruction, which the
+    /// processor predicts only if no call has happened since the coroutine was resumed.
+    #[inline(always)]
     pub(crate) fn visible(self, op: Op, site: &'static Location<'static>) {
         let runtime = self.get();
         if runtime.phase != Phase::Running {
@@ -162,7 +165,7 @@ impl Handle {
 
     /// Stops before a visible operation until its gate is open and the engine schedules it. Says whether it
     /// goes on because its time ran out.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn visible_when(self, op: Op, gate: Gate, site: &'static Location<'static>) -> bool {
         let runtime = self.get();
         if runtime.phase != Phase::Running {
@@ -196,7 +199,7 @@ impl Handle {
     }
 
     /// Gives control to the engine until it schedules this thread.
-    #[inline]
+    #[inline(always)]
     fn suspend(self, yielder: *const Yielder<(), ()>) {
         if std::thread::panicking() {
             return self.suspend_while_panicking(yielder);

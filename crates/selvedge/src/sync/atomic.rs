@@ -12,6 +12,7 @@ use std::panic::{Location, RefUnwindSafe};
 pub use std::sync::atomic::{Ordering, compiler_fence};
 
 use selvedge_core::{Access, MemoryOrder, ObjectId, Op, OpKind};
+use selvedge_stateless::LocalEvent;
 
 use crate::rt::{self, Bits, Handle, ObjectKind, ObjectSlot, Show, Value};
 
@@ -40,20 +41,19 @@ fn check_ordering(ordering: Ordering, forbidden: Ordering, operation: &str) {
     }
 }
 
-/// An atomic fence, as [`std::sync::atomic::fence`].
+/// An atomic fence, as [`std::sync::atomic::fence`]. In a check it is no scheduling point: it commutes with
+/// whatever other threads do, and what it orders is for the race detector to know.
 #[track_caller]
 pub fn fence(ordering: Ordering) {
     assert!(ordering != Ordering::Relaxed, "there is no such thing as a relaxed fence");
     match rt::current() {
         None => std::sync::atomic::fence(ordering),
-        Some(handle) => {
-            handle.visible(Op::local(OpKind::Fence).ordered(order(ordering)), Location::caller());
-        }
+        Some(handle) => handle.get().event(LocalEvent::Fence(order(ordering))),
     }
 }
 
 /// The word of an atomic in the current execution.
-#[inline]
+#[inline(always)]
 fn load(
     handle: Handle,
     slot: &ObjectSlot,
@@ -71,7 +71,7 @@ fn load(
     raw
 }
 
-#[inline]
+#[inline(always)]
 fn store(
     handle: Handle,
     slot: &ObjectSlot,
@@ -90,7 +90,7 @@ fn store(
 
 /// A read-modify-write: `change` says what comes of the old word, or `None` to leave it (a failed
 /// compare-exchange, which has its own ordering).
-#[inline]
+#[inline(always)]
 fn update(
     handle: Handle,
     slot: &ObjectSlot,
@@ -152,7 +152,7 @@ macro_rules! atomic {
             }
 
             /// The value.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn load(&self, ordering: Ordering) -> $value {
                 check_ordering(ordering, Ordering::Release, "load");
@@ -165,7 +165,7 @@ macro_rules! atomic {
             }
 
             /// Sets the value.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn store(&self, value: $value, ordering: Ordering) {
                 check_ordering(ordering, Ordering::Acquire, "store");
@@ -178,7 +178,7 @@ macro_rules! atomic {
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             fn rmw(&self, handle: Handle, ordering: Ordering, change: impl FnOnce($value) -> $value) -> $value {
                 let change = |old| Some($to(change($from(old))));
@@ -188,7 +188,7 @@ macro_rules! atomic {
             }
 
             /// Sets the value and returns the one before.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn swap(&self, value: $value, ordering: Ordering) -> $value {
                 match rt::current() {
@@ -198,7 +198,7 @@ macro_rules! atomic {
             }
 
             /// Sets the value if it is `current`; returns the one before, as `Ok` if it was set.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn compare_exchange(
                 &self,
@@ -220,7 +220,7 @@ macro_rules! atomic {
             }
 
             /// As [`compare_exchange`](Self::compare_exchange). In a check it does not fail spuriously.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn compare_exchange_weak(
                 &self,
@@ -236,7 +236,7 @@ macro_rules! atomic {
             }
 
             /// Sets the value if it is `current`; returns the one before.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             #[deprecated(note = "use `compare_exchange` or `compare_exchange_weak` instead")]
             pub fn compare_and_swap(&self, current: $value, new: $value, ordering: Ordering) -> $value {
@@ -342,7 +342,7 @@ macro_rules! fetch {
     ($($(#[$doc:meta])* $method:ident($value:ty) = $change:expr;)*) => {
         $(
             $(#[$doc])*
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn $method(&self, value: $value, ordering: Ordering) -> $value {
                 match rt::current() {

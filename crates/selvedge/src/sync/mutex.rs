@@ -101,6 +101,7 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// Takes the lock, waiting for it if need be.
+    #[inline(always)]
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let site = Location::caller();
@@ -256,6 +257,7 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    #[inline(always)]
     fn drop(&mut self) {
         let poisons = !self.panicking && crate::thread::panicking();
         match self.held {

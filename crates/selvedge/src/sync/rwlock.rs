@@ -100,6 +100,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     /// When the lock is poisoned. The error has the guard.
+    #[inline(always)]
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let site = Location::caller();
@@ -140,6 +141,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     /// When the lock is poisoned. The error has the guard.
+    #[inline(always)]
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let site = Location::caller();

@@ -104,6 +104,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
 }
 
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
+    #[inline(always)]
     fn drop(&mut self) {
         let ReadHeld::InCheck(handle) = self.held else { return };
         let lock = self.lock.object(handle);
@@ -120,6 +121,7 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 }
 
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
+    #[inline(always)]
     fn drop(&mut self) {
         let poisons = !self.panicking && crate::thread::panicking();
         match self.held {

@@ -1,6 +1,7 @@
 //! Creating threads.
 
 use std::io;
+use std::sync::OnceLock;
 
 use super::handle::{Inner, JoinHandle, Joinable, Packet, Thread};
 use crate::rt;
@@ -86,8 +87,8 @@ impl Builder {
         let main = move || rt::body(f, |value| result.put(value));
         // SAFETY: as this function's; and a coroutine that is torn down is unwound before its creator's.
         let index = unsafe { rt::spawn(handle, self.name, self.stack_size, main) };
-        let thread = Thread::in_check(handle, index);
-        Ok(Inner::InCheck(Joinable { handle, index, packet, thread }))
+        let stamp = handle.get().stamp;
+        Ok(Inner::InCheck(Joinable { handle, index, packet, stamp, thread: OnceLock::new() }))
     }
 
     pub(super) fn std(self) -> std::thread::Builder {

@@ -3,7 +3,7 @@
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use selvedge_core::{Access, Op, OpKind, ThreadId as Index};
 
@@ -39,7 +39,10 @@ pub(super) struct Joinable<T> {
     pub(super) handle: Handle,
     pub(super) index: Index,
     pub(super) packet: Arc<Packet<T>>,
-    pub(super) thread: Thread,
+    /// The execution that it belongs to.
+    pub(super) stamp: u64,
+    /// Made when somebody asks for it.
+    pub(super) thread: OnceLock<Thread>,
 }
 
 // SAFETY: a handle may move to, and be shared with, other threads of its check, which all run on one OS
@@ -52,11 +55,18 @@ impl<T> Joinable<T> {
     /// Makes sure that the runtime is there, and in the execution that the thread belongs to.
     #[track_caller]
     fn live(&self) {
-        let Who::InCheck { stamp, .. } = self.thread.0 else { unreachable!("made in a check") };
         assert!(
-            rt::current().is_some_and(|handle| handle.get().stamp == stamp),
+            rt::current().is_some_and(|handle| handle.get().stamp == self.stamp),
             "a thread of a check can be waited for only in the execution that created it"
         );
+    }
+
+    pub(super) fn thread(&self) -> &Thread {
+        self.thread.get_or_init(|| match rt::current() {
+            Some(handle) if handle.get().stamp == self.stamp => Thread::in_check(handle, self.index),
+            // Its execution is over, and its name is gone with it.
+            _ => Thread(Who::InCheck { stamp: self.stamp, index: self.index, name: None }),
+        })
     }
 
     #[track_caller]
@@ -97,7 +107,7 @@ impl<T> JoinHandle<T> {
     pub fn thread(&self) -> &Thread {
         match &self.0 {
             Inner::Outside(_, thread) => thread,
-            Inner::InCheck(joinable) => &joinable.thread,
+            Inner::InCheck(joinable) => joinable.thread(),
         }
     }
 

@@ -21,6 +21,7 @@ pub use scoped::{Scope, ScopedJoinHandle, scope};
 pub use std::thread::Result;
 
 /// Lets other threads run, as [`std::thread::yield_now`]. In a check the switch is no preemption.
+#[inline(always)]
 #[track_caller]
 pub fn yield_now() {
     match rt::current() {

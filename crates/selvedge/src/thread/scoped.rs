@@ -167,7 +167,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     pub fn thread(&self) -> &Thread {
         match &self.0 {
             ScopedInner::Outside(_, thread) => thread,
-            ScopedInner::InCheck(joinable, _) => &joinable.thread,
+            ScopedInner::InCheck(joinable, _) => joinable.thread(),
         }
     }
 

@@ -113,6 +113,7 @@ impl Backtracking {
     pub(crate) fn restart(&mut self, preemptions: Option<u32>) {
         self.policy.preemptions = preemptions;
         self.path.clear();
+        self.graph.clear();
         self.begun = false;
         self.cut = false;
     }
@@ -196,8 +197,12 @@ impl Backtracking {
         let mut asleep = Vec::new();
         self.asleep_after_prefix(&mut asleep);
         let first_new = self.path.iter().rposition(|node| node.arity == 0).unwrap_or(0);
-        let races = if self.policy.lazy { Races::Reduced } else { Races::All };
-        self.graph.build(execution, races);
+        let races = match (self.policy.lazy, self.policy.bounded()) {
+            (true, true) => Races::Both,
+            (true, false) => Races::Reduced,
+            (false, _) => Races::All,
+        };
+        self.graph.update(execution, races);
         for index in first_new..record.len() {
             let point = &record.points()[index];
             if index >= self.path.len() {
@@ -213,7 +218,7 @@ impl Backtracking {
                     running: point.running,
                     preemptible: point.preemptible,
                     preemptions: point.preemptions,
-                    allowed: record.enabled(point).collect(),
+                    allowed: ThreadSet::from_words(record.enabled_words(point)),
                     backtrack: ThreadSet::default(),
                     conservative: ThreadSet::default(),
                     done: ThreadSet::default(),
@@ -245,18 +250,11 @@ impl Backtracking {
             last.child_cut = true;
         }
         self.cut |= over;
-        for index in 0..self.graph.races.len() {
-            if self.policy.lazy {
-                self.turn_round(index);
-            } else {
-                self.backtrack(index);
-            }
+        for index in 0..self.graph.reduced.len() {
+            self.turn_round(index);
         }
-        if self.policy.lazy && self.policy.bounded() {
-            self.graph.build(execution, Races::All);
-            for index in 0..self.graph.races.len() {
-                self.backtrack(index);
-            }
+        for index in 0..self.graph.races.len() {
+            self.backtrack(index);
         }
         if execution.stopped
             && let Some(last) = self.path.iter().rposition(|node| node.arity == 0)
@@ -274,7 +272,7 @@ impl Backtracking {
 
     /// Adds what a race asks for when no bound cuts anything: a thread that can go first.
     fn turn_round(&mut self, race: usize) {
-        let race = self.graph.races[race];
+        let race = self.graph.reduced[race];
         let node = &mut self.path[self.graph.events[race.event as usize].point as usize];
         let mut initials = self.graph.initials(&race);
         initials.retain(|thread| node.allowed.contains(*thread));

@@ -19,15 +19,14 @@
 //! 5. When the tables have grown past a limit, nothing more is marked: the search goes on as a plain bounded
 //!    one, slower and no less complete.
 
-use std::collections::HashSet;
-
 use selvedge_core::{Bounds, Decision, Measure, ThreadId};
 
 use super::backtrack::last_thread;
 use super::context_cost::{ContextCost, NEVER};
 use super::{Choice, Finished, Point, Prefix, Strategy};
+use crate::coverage::HashedSet;
 use crate::graph::{Graph, Races};
-use crate::happens_before::value_hash;
+use crate::happens_before::{mix, value_hash};
 use crate::lattice::Lattice;
 
 /// Every terminal partial order within a bound on preemptions, once, bound by bound.
@@ -60,9 +59,9 @@ pub struct CbPor {
 struct Marks {
     cost: ContextCost,
     /// States from which every terminal state within the bound has been reached.
-    states: HashSet<u128>,
-    /// Steps into them: the state before, the thread's name, and 0 or a value plus 1.
-    steps: HashSet<(u128, u64, u32)>,
+    states: HashedSet,
+    /// Steps into them; see [`step`].
+    steps: HashedSet,
     bound: Option<u32>,
     cut: bool,
 }
@@ -104,7 +103,13 @@ impl CbPor {
             blocked: 0,
             graph: Graph::default(),
             state: Lattice::default(),
-            marks: Marks { cost, states: HashSet::new(), steps: HashSet::new(), bound, cut: false },
+            marks: Marks {
+                cost,
+                states: HashedSet::default(),
+                steps: HashedSet::default(),
+                bound,
+                cut: false,
+            },
             terminals: Vec::new(),
         }
     }
@@ -128,7 +133,7 @@ impl CbPor {
 
     /// Puts the states of an execution into H (Algorithm 1).
     fn visited(&mut self, execution: &Finished<'_>) {
-        self.graph.build(execution, Races::No);
+        self.graph.update(execution, Races::No);
         let (graph, state) = (&self.graph, &mut self.state);
         state.load(graph);
         if execution.pruned {
@@ -152,9 +157,9 @@ impl CbPor {
             // `state` is what there is before this event.
             let begin = graph.events.get(event).map_or(execution.record.len(), |event| event.point as usize);
             if self.marks.states.insert(state.hash) {
-                for thread in state.frontier(graph) {
-                    let step = state.remove(graph, thread);
-                    self.marks.step_into(graph, state.hash, step);
+                for thread in state.frontier(graph).iter().map(ThreadId::index) {
+                    let event = state.remove(graph, thread);
+                    self.marks.step_into(graph, state.hash, event);
                     state.add(graph, thread);
                 }
             }
@@ -163,9 +168,9 @@ impl CbPor {
                 let node = &mut self.path[begin];
                 let allowed = state.allowed(graph, self.marks.cost.yields);
                 node.cheaper.clear();
-                for thread in allowed {
-                    if self.marks.within(graph, state, thread) {
-                        node.cheaper.push(ThreadId(thread as u32));
+                for thread in allowed.iter() {
+                    if self.marks.within(graph, state, thread.index()) {
+                        node.cheaper.push(thread);
                     }
                 }
             }
@@ -226,7 +231,7 @@ impl Strategy for CbPor {
         let record = point.record;
         if point.arity > 0 {
             let name = record.name(last_thread(point.decisions));
-            let new = |value: &u32| !self.marks.steps.contains(&(point.state.0, name, value + 1));
+            let new = |value: &u32| !self.marks.steps.contains(&step(point.state.0, name, value + 1));
             return Choice::Take(Decision::Value((0..point.arity).find(new).unwrap_or(0)));
         }
         let Decision::Thread(preferred) = point.without_preemption() else {
@@ -236,7 +241,7 @@ impl Strategy for CbPor {
         for thread in std::iter::once(preferred).chain(others) {
             let price = u32::from(point.preemptible && point.running != Some(thread));
             let affordable = self.bound.is_none_or(|most| point.preemptions + price <= most);
-            if affordable && !self.marks.steps.contains(&(point.state.0, record.name(thread), 0)) {
+            if affordable && !self.marks.steps.contains(&step(point.state.0, record.name(thread), 0)) {
                 return Choice::Take(Decision::Thread(thread));
             }
         }
@@ -280,7 +285,7 @@ impl Strategy for CbPor {
         if record.len() > LONGEST || !room {
             return;
         }
-        self.graph.build(execution, Races::No);
+        self.graph.update(execution, Races::No);
         self.state.load(&self.graph);
         self.marks.mark(&self.graph, &mut self.state);
         if self.most.is_some() && self.terminals.len() < MOST_TERMINALS {
@@ -314,7 +319,7 @@ impl Node {
         if self.arity > 0 {
             let name = self.threads[0].1;
             return (0..self.arity)
-                .filter(|value| !marks.steps.contains(&(self.state, name, value + 1)))
+                .filter(|value| !marks.steps.contains(&step(self.state, name, value + 1)))
                 .map(Decision::Value)
                 .find(|decision| !self.tried.contains(decision));
         }
@@ -324,7 +329,7 @@ impl Node {
         threads.sort_by_key(|(thread, _)| price(*thread));
         for (thread, name) in threads {
             let decision = Decision::Thread(thread);
-            if self.tried.contains(&decision) || marks.steps.contains(&(self.state, name, 0)) {
+            if self.tried.contains(&decision) || marks.steps.contains(&step(self.state, name, 0)) {
                 continue;
             }
             let affordable = self.fingerprint.is_some()
@@ -337,6 +342,12 @@ impl Node {
         }
         None
     }
+}
+
+/// A step from a state by the thread with this name; with 0, or a value that it chooses plus 1.
+#[inline]
+fn step(state: u128, name: u64, value: u32) -> u128 {
+    state ^ mix(name, u64::from(value))
 }
 
 impl Marks {
@@ -357,7 +368,7 @@ impl Marks {
         if !self.states.insert(state.hash) {
             return;
         }
-        for thread in state.frontier(graph) {
+        for thread in state.frontier(graph).iter().map(ThreadId::index) {
             let event = state.remove(graph, thread);
             if self.within(graph, state, thread) {
                 self.step_into(graph, state.hash, event);
@@ -377,20 +388,20 @@ impl Marks {
             let actions = u64::from(graph.events[event].number);
             let chosen = choices[..index].iter().map(|(value, _)| value_hash(thread.name, actions, *value));
             let at = chosen.fold(before, |hash, value| hash ^ value);
-            self.steps.insert((at, thread.name, value + 1));
-            if !(1..=arity).all(|value| self.steps.contains(&(at, thread.name, value))) {
+            self.steps.insert(step(at, thread.name, value + 1));
+            if !(1..=arity).all(|value| self.steps.contains(&step(at, thread.name, value))) {
                 return;
             }
         }
-        self.steps.insert((before, thread.name, 0));
+        self.steps.insert(step(before, thread.name, 0));
     }
 
     /// Whether every step from a state leads into H or exceeds the bound.
     fn exhausted(&mut self, graph: &Graph, state: &mut Lattice) -> bool {
         let allowed = state.allowed(graph, self.cost.yields);
-        allowed.into_iter().all(|thread| {
-            let step = (state.hash, graph.threads[thread].name, 0);
-            self.steps.contains(&step) || !self.within(graph, state, thread)
+        allowed.iter().map(ThreadId::index).all(|thread| {
+            self.steps.contains(&step(state.hash, graph.threads[thread].name, 0))
+                || !self.within(graph, state, thread)
         })
     }
 }

@@ -8,8 +8,11 @@
 //! 1. A switch is free also after a thread that yielded, waits with a time limit, or is held back by the
 //!    fair bound; and a step that the fair bound rules out costs more than any bound.
 
-use std::collections::HashMap;
+use std::ops::Range;
 
+use selvedge_core::ThreadId;
+
+use crate::coverage::HashedMap;
 use crate::graph::Graph;
 use crate::lattice::Lattice;
 
@@ -21,14 +24,18 @@ pub(crate) const NEVER: u32 = u32::MAX / 2;
 pub(crate) struct ContextCost {
     /// The fair bound.
     pub(crate) yields: Option<u32>,
-    /// For each state, the threads of its frontier by name, each with the cost of arriving by its step.
-    known: HashMap<u128, Box<[(u64, u32)]>>,
+    /// For each state, where its costs begin and how many there are.
+    known: HashedMap<(u32, u32)>,
+    /// For each thread of a state's frontier, its name, and the cost of arriving by its step.
+    costs: Vec<(u64, u32)>,
+    /// Costs of states that are being worked out.
+    under_way: Vec<(u64, u32)>,
 }
 
 impl ContextCost {
     /// Nothing is known yet.
     pub(crate) fn new(yields: Option<u32>) -> Self {
-        ContextCost { yields, known: HashMap::new() }
+        ContextCost { yields, known: HashedMap::default(), costs: Vec::new(), under_way: Vec::new() }
     }
 
     /// How many states are known.
@@ -39,35 +46,40 @@ impl ContextCost {
     /// CB(s, t): the fewest preemptions of an execution whose last step is the thread's, from this state.
     pub(crate) fn of_step(&mut self, graph: &Graph, state: &mut Lattice, thread: usize) -> u32 {
         let allowed = state.allowed(graph, self.yields);
-        if !allowed.contains(&thread) {
+        if !allowed.contains(ThreadId(thread as u32)) {
             return NEVER;
         }
         if state.taken.iter().all(|taken| *taken == 0) {
             return 0;
         }
-        let arrivals = self.arrivals(graph, state);
-        let costs = arrivals.iter().map(|&(last, cost)| {
-            cost + u32::from(last != thread && state.preemptible(graph, last, &allowed))
-        });
-        costs.min().unwrap_or(NEVER).min(NEVER)
+        let mut least = NEVER;
+        for index in self.arrivals(graph, state) {
+            let (name, cost) = self.costs[index];
+            let Some(last) = graph.threads.iter().position(|line| line.name == name) else { continue };
+            if cost < least {
+                least =
+                    least.min(cost + u32::from(last != thread && state.preemptible(graph, last, &allowed)));
+            }
+        }
+        least
     }
 
-    /// For each thread of the frontier, the cost of arriving in this state by its step.
-    fn arrivals(&mut self, graph: &Graph, state: &mut Lattice) -> Vec<(usize, u32)> {
-        if let Some(known) = self.known.get(&state.hash) {
-            let thread = |name: u64| graph.threads.iter().position(|line| line.name == name);
-            return known.iter().filter_map(|&(name, cost)| Some((thread(name)?, cost))).collect();
+    /// Where the costs are of arriving in this state by the step of each thread of the frontier.
+    fn arrivals(&mut self, graph: &Graph, state: &mut Lattice) -> Range<usize> {
+        if let Some(&(begin, length)) = self.known.get(&state.hash) {
+            return begin as usize..(begin + length) as usize;
         }
-        let mut arrivals = Vec::new();
-        for thread in state.frontier(graph) {
+        let base = self.under_way.len();
+        for thread in state.frontier(graph).iter().map(ThreadId::index) {
             state.remove(graph, thread);
             let cost = self.of_step(graph, state, thread);
             state.add(graph, thread);
-            arrivals.push((thread, cost));
+            self.under_way.push((graph.threads[thread].name, cost));
         }
-        let named = arrivals.iter().map(|&(thread, cost)| (graph.threads[thread].name, cost));
-        self.known.insert(state.hash, named.collect());
-        arrivals
+        let begin = self.costs.len();
+        self.costs.extend(self.under_way.drain(base..));
+        self.known.insert(state.hash, (begin as u32, (self.costs.len() - begin) as u32));
+        begin..self.costs.len()
     }
 }
 
@@ -82,8 +94,9 @@ mod tests {
         if let Some(thread) = without {
             state.remove(graph, thread);
         }
-        let arrivals = ContextCost::new(None).arrivals(graph, &mut state);
-        arrivals.iter().map(|(_, cost)| *cost).min().unwrap_or(0)
+        let mut costs = ContextCost::new(None);
+        let arrivals = costs.arrivals(graph, &mut state);
+        costs.costs[arrivals].iter().map(|(_, cost)| *cost).min().unwrap_or(0)
     }
 
     /// Figure 2: the bound may fall along a step. Thread 1 does a1, a2; thread 2 does b1 after a1.

@@ -28,10 +28,9 @@ impl Random {
 /// A well mixed word from a seed and a counter, so that a choice depends on nothing but the two.
 #[inline]
 pub(crate) fn draw(seed: u64, counter: u64) -> u64 {
-    let mut z = seed.wrapping_add(counter.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+    let z = seed.wrapping_add(counter.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let product = u128::from(z) * u128::from(z ^ 0xE703_7ED1_A0B4_28DB);
+    (product >> 64) as u64 ^ product as u64
 }
 
 /// One of `n` numbers from 0, evenly.
