@@ -70,8 +70,10 @@ pub enum OpKind {
     Load,
     /// An atomic store.
     Store,
-    /// An atomic read-modify-write. A failed compare-exchange is one that only reads.
+    /// An atomic read-modify-write that is sure to write.
     Rmw,
+    /// An atomic compare-exchange. One that fails only reads.
+    CompareExchange,
     /// A read of a tracked cell (a scheduling point in race mode only).
     Read,
     /// A write of a tracked cell (a scheduling point in race mode only).

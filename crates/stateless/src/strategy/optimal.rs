@@ -28,8 +28,8 @@ use selvedge_core::{Access, Bounds, Decision, Measure, Op, OpKind, ThreadId, Thr
 use super::backtrack::last_thread;
 use super::prefix_cost::PartialOrder;
 use super::wakeup::{Branch, Planned, Sequence, Step, insert, leftmost};
-use super::{Choice, Finished, Point, Prefix, Strategy};
-use crate::graph::{Event, Graph, Races, ThreadLine};
+use super::{Choice, Finished, Point, Prefix, Report, Strategy};
+use crate::graph::{Event, Graph, Races};
 
 /// Every terminal partial order, exactly once. Loops that wait by yielding do not end under it.
 ///
@@ -55,8 +55,7 @@ pub struct Optimal {
     bound: Option<u32>,
     /// Whether the bound has cut anything off.
     cut: bool,
-    /// Executions that were ended because every thread that could go on would exceed the bound.
-    pub cuts: u64,
+    cut_off: u64,
     /// Whether a thread was ever seen to ask whether another has ended.
     asks: bool,
 }
@@ -72,8 +71,6 @@ struct Node {
     enabled: ThreadSet,
     /// Steps that need not be taken here: what they lead to is explored elsewhere, or has been from here.
     asleep: Vec<Taken>,
-    /// Steps that were taken here.
-    done: Vec<Taken>,
     /// How many of those that sleep were asleep before any step was taken here, ends of threads apart.
     inherited: usize,
     /// The threads that can come first in what conflicts with a step that was taken here, by name.
@@ -98,6 +95,9 @@ struct Taken {
     stale: bool,
     /// It ended the execution.
     ends: bool,
+    /// Nothing can conflict with it any more, and it costs nothing: whatever is done first, it could have
+    /// been taken before.
+    inert: bool,
 }
 
 /// Where the execution that runs is.
@@ -129,6 +129,11 @@ impl Optimal {
         self
     }
 
+    /// How many executions were ended because every thread that could go on would have exceeded the bound.
+    pub fn cut_off(&self) -> u64 {
+        self.cut_off
+    }
+
     /// How many executions were ended because every thread that could go on was asleep.
     pub fn blocked(&self) -> u64 {
         self.blocked
@@ -144,13 +149,19 @@ impl Optimal {
             let (values, arities) = self.graph.choices(index).iter().copied().unzip();
             let name = self.graph.threads[event.thread.index()].name;
             let ends = execution.stopped && index + 1 == self.graph.events.len();
-            let taken = Taken { step: Step { thread: name, values }, arities, op: event.op, stale: false, ends };
+            let arities: Vec<u32> = arities;
+            let inert = self.bound.is_some()
+                && arities.is_empty()
+                && (event.op.object.is_none() || matches!(event.op.kind, OpKind::End | OpKind::Join))
+                && can_be_added_for_free(&self.graph, index);
+            let step = Step { thread: name, values };
+            let taken = Taken { step, arities, op: event.op, stale: false, ends, inert };
             if let Some(node) = self.path.get_mut(index) {
                 node.taken = taken;
                 continue;
             }
             let asleep = self.path.last().map_or(Vec::new(), |last| {
-                let mut asleep = last.asleep.clone();
+                let mut asleep = last.inherited();
                 wake(&mut asleep, &last.taken);
                 for taken in asleep.iter_mut().filter(|_| guide.is_empty() || uncertain) {
                     taken.stale = true;
@@ -171,7 +182,6 @@ impl Optimal {
                 taken,
                 enabled: record.enabled(point).collect(),
                 asleep,
-                done: Vec::new(),
                 inherited,
                 wanted: Vec::new(),
                 all: false,
@@ -245,7 +255,6 @@ impl Optimal {
             line.pending.get(before + steps).map(|(op, _)| *op)
         };
         let node = &mut self.path[event];
-        let asleep = &node.asleep;
         let wanted = || {
             let Some(most) = self.bound else { return true };
             let mut lengths = steps_before(graph, event);
@@ -253,13 +262,9 @@ impl Optimal {
                 let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
                 lengths[thread.expect("a thread of this execution")] += 1;
             }
-            let asleep = asleep_threads(graph, asleep, |taken| {
-                sequence.steps.iter().all(|planned| stays_asleep(taken, planned.step.thread, &planned.op))
-            });
-            PartialOrder::new(graph, lengths).and(thread.index()).asleep(asleep).within(most)
+            PartialOrder::new(graph, lengths).and(thread.index()).within(most)
         };
-        let Node { tree, .. } = node;
-        if !insert(tree, &sequence, &next_op, wanted) {
+        if !insert(&mut node.tree, &sequence, &next_op, wanted) {
             node.cut = true;
             node.child_cut = true;
             self.cut = true;
@@ -268,59 +273,69 @@ impl Optimal {
 
     /// Plans every race of the execution the other way round.
     fn turn_races_round(&mut self) {
-        for index in 0..self.graph.races.len() {
-            let race = self.graph.races[index];
+        for index in 0..self.graph.reduced.len() {
+            let race = self.graph.reduced[index];
             let number = self.graph.second_number(&race);
             self.plan(race.event as usize, race.thread, number, Vec::new());
         }
     }
 
-    /// Notes, for each step of the execution, which threads lead to something that conflicts with it.
-    fn note_conflicts(&mut self) {
+    /// Notes, for each step of the execution, which threads lead to something that conflicts with it, as far as
+    /// that is within the bound.
+    fn note_conflicts(&mut self, most: u32) {
         let graph = &self.graph;
         let mut pending = graph.threads.iter().flat_map(|line| &line.pending);
         self.asks |= pending.any(|(op, _)| op.kind == OpKind::IsFinished);
         for first in 0..graph.events.len() {
             let node = &mut self.path[first];
-            node.all |= !can_be_added_for_free(graph, first);
+            node.all |= !node.taken.arities.is_empty() || !can_be_added_for_free(graph, first);
             if node.all {
                 continue;
             }
             let op = graph.events[first].op;
-            // The thread of the earliest step, after the first, that an event needs.
-            let begins = |event: usize| {
-                let past = graph.clock(event);
-                let mut needed = graph.events[first + 1..=event].iter();
-                let earliest = needed.find(|other| past[other.thread.index()] > other.number);
-                earliest.map_or(graph.events[event].thread, |event| event.thread)
+            let begin = steps_before(graph, first);
+            // What must be done to get to an event, and then to the operation of a thread.
+            let mut want = |needed: Option<usize>, second: usize| {
+                let mut lengths = begin.clone();
+                for (length, needed) in
+                    lengths.iter_mut().zip(needed.map_or(&[][..], |event| graph.clock(event)))
+                {
+                    *length = (*length).max(*needed);
+                }
+                let mut steps = graph.events.iter().skip(first + 1);
+                let thread = steps.find(|step| {
+                    let thread = step.thread.index();
+                    begin[thread] <= step.number && step.number < lengths[thread]
+                });
+                let name = graph.threads[thread.map_or(second, |step| step.thread.index())].name;
+                if !node.wanted.contains(&name) && PartialOrder::new(graph, lengths).and(second).within(most)
+                {
+                    node.wanted.push(name);
+                }
             };
-            let mut wanted = ThreadSet::default();
             for (other, line) in graph.threads.iter().enumerate() {
                 if other == graph.events[first].thread.index() {
                     continue;
                 }
-                let before = line.events.partition_point(|event| (*event as usize) < first);
+                let before = begin[other] as usize;
                 let after = &line.events[before..];
                 let free = after.partition_point(|event| !graph.happens_before(first, *event as usize));
-                let second = (before..=before + free)
-                    .find(|number| line.pending.get(*number).is_some_and(|(next, _)| next.conflicts_with(&op)));
-                let Some(second) = second else { continue };
+                let conflicts = |number: &usize| {
+                    line.pending.get(*number).is_some_and(|(next, _)| next.conflicts_with(&op))
+                };
+                let Some(second) = (before..=before + free).find(conflicts) else { continue };
                 if second > before {
-                    wanted.insert(begins(line.events[second - 1] as usize));
+                    want(Some(line.events[second - 1] as usize), other);
                     continue;
                 }
-                wanted.insert(ThreadId(other as u32));
-                let next = &line.pending[second].0;
+                want(None, other);
                 for event in first + 1..graph.events.len() {
-                    let conflicts = graph.events[event].op.conflicts_with(next);
+                    let conflicts = graph.events[event].op.conflicts_with(&line.pending[second].0);
                     if conflicts && !graph.happens_before(first, event) {
-                        wanted.insert(begins(event));
+                        want(Some(event), other);
                     }
                 }
             }
-            let names = wanted.iter().map(|thread| graph.threads[thread.index()].name);
-            let new: Vec<u64> = names.filter(|name| !node.wanted.contains(name)).collect();
-            node.wanted.extend(new);
         }
     }
 
@@ -343,6 +358,11 @@ impl Optimal {
     /// Plans every thread that could have gone on instead of the step that ended the execution.
     fn go_on_otherwise(&mut self) {
         let Some(last) = self.path.len().checked_sub(1) else { return };
+        if self.bound.is_some() {
+            let node = &mut self.path[last];
+            (node.all, node.cut, node.child_cut) = (true, true, true);
+            return;
+        }
         let known = self.known_before(last);
         let node = &mut self.path[last];
         for thread in node.enabled.iter().filter(|thread| *thread != node.thread) {
@@ -384,30 +404,26 @@ impl Strategy for Optimal {
             node.taken.stale = node.child_cut;
             node.cut |= node.child_cut;
             node.child_cut = false;
-            node.done.push(node.taken.clone());
-            if !(node.taken.ends && self.bound.is_some()) {
-                node.asleep.push(node.taken.clone());
-            }
+            node.asleep.push(node.taken.clone());
             if let Some(most) = self.bound
                 && node.cut
                 && node.tree.is_empty()
+                && !node
+                    .asleep
+                    .iter()
+                    .any(|taken| taken.inert && !(self.asks && taken.op.kind == OpKind::End))
             {
                 for thread in node.enabled.iter() {
                     let step = Step { thread: self.graph.threads[thread.index()].name, values: Vec::new() };
-                    if covered(&node.asleep, &step) || covered(&node.done, &step) {
+                    if covered(&node.asleep, &step) {
                         continue;
                     }
                     let everything = node.all || node.inherited > 0;
-                    if !everything && !node.wanted.contains(&step.thread) && !node.has_values() {
+                    if !everything && !node.wanted.contains(&step.thread) {
                         continue;
                     }
                     let lengths = steps_before(&self.graph, depth - 1);
-                    let line = &self.graph.threads[thread.index()];
-                    let op = line.pending.get(lengths[thread.index()] as usize).map_or(Op::default(), |p| p.0);
-                    let asleep = asleep_threads(&self.graph, &node.asleep, |taken| {
-                        stays_asleep(taken, line.name, &op)
-                    });
-                    let order = PartialOrder::new(&self.graph, lengths).and(thread.index()).asleep(asleep);
+                    let order = PartialOrder::new(&self.graph, lengths).and(thread.index());
                     if order.within(most) {
                         let op = Op::default();
                         node.tree.push(Branch::leaf(step, op, 0));
@@ -436,7 +452,14 @@ impl Strategy for Optimal {
         };
         let node = self.path.last_mut().expect("the branch is from there");
         prefix.expect = branch.step.values.is_empty().then_some(node.fingerprint);
-        node.taken = Taken { step: branch.step, arities: Vec::new(), op: Op::default(), stale: false, ends: false };
+        node.taken = Taken {
+            step: branch.step,
+            arities: Vec::new(),
+            op: Op::default(),
+            stale: false,
+            ends: false,
+            inert: false,
+        };
         for node in &self.path {
             prefix.decisions.push(Decision::Thread(node.thread));
             prefix.decisions.extend(node.taken.step.values.iter().map(|value| Decision::Value(*value)));
@@ -451,7 +474,7 @@ impl Strategy for Optimal {
         let record = point.record;
         let mut walk = self.walk.borrow_mut();
         let Walk { asleep, planned, graph, cut } = &mut *walk;
-        let before = || self.path.last().map_or(Vec::new(), |node| node.asleep.clone());
+        let before = || self.path.last().map_or(Vec::new(), Node::inherited);
         let asleep = asleep.get_or_insert_with(before);
         if point.arity > 0 {
             let thread = record.name(last_thread(point.decisions));
@@ -501,15 +524,17 @@ impl Strategy for Optimal {
             }
             if !built {
                 built = true;
-                let so_far =
-                    Finished { record, prefix: 0, preemptions: point.preemptions, pruned: false, stopped: false };
-                graph.build(&so_far, Races::No);
+                let so_far = Finished {
+                    record,
+                    prefix: 0,
+                    preemptions: point.preemptions,
+                    pruned: false,
+                    stopped: false,
+                };
+                graph.update(&so_far, Races::No);
             }
             let lengths = steps_before(graph, graph.events.len());
-            let line = &graph.threads[thread.index()];
-            let op = line.pending.get(line.events.len()).map_or(Op::default(), |p| p.0);
-            let asleep = asleep_threads(graph, asleep, |taken| stays_asleep(taken, line.name, &op));
-            if PartialOrder::new(graph, lengths).and(thread.index()).asleep(asleep).within(most) {
+            if PartialOrder::new(graph, lengths).and(thread.index()).within(most) {
                 return Choice::Take(Decision::Thread(thread));
             }
             *cut = true;
@@ -520,8 +545,10 @@ impl Strategy for Optimal {
     fn finished(&mut self, execution: &Finished<'_>) {
         let cut = execution.pruned && self.walk.get_mut().cut;
         self.blocked += u64::from(execution.pruned && !cut);
-        self.cuts += u64::from(cut);
-        self.graph.build(execution, Races::Reduced);
+        self.cut_off += u64::from(cut);
+        // Races that are old belong to sequences that are new.
+        self.graph.clear();
+        self.graph.update(execution, Races::Reduced);
         self.follow(execution);
         if cut && let Some(last) = self.path.last_mut() {
             last.child_cut = true;
@@ -529,12 +556,27 @@ impl Strategy for Optimal {
         }
         self.turn_races_round();
         self.choose_otherwise();
-        if self.bound.is_some() {
-            self.note_conflicts();
+        if let Some(most) = self.bound {
+            self.note_conflicts(most);
         }
         if execution.stopped {
             self.go_on_otherwise();
         }
+    }
+
+    fn report(&mut self, execution: &Finished<'_>) -> Report {
+        let Some(most) = self.bound else { return Report::AsItIs };
+        let graph = &self.graph;
+        let whole = PartialOrder::new(graph, steps_before(graph, graph.events.len()));
+        let last = graph.events.last().filter(|_| execution.stopped);
+        let enough = last.map(|last| whole.clone().up_to(last.thread.index()));
+        let Ok(cheapest) =
+            enough.iter().chain([&whole]).map(|order| order.cheapest(most)).collect::<Result<Vec<_>, _>>()
+        else {
+            return Report::AsItIs;
+        };
+        self.cut |= cheapest.last().is_none_or(Option::is_none);
+        Report::Like(cheapest.into_iter().flatten().map(|threads| schedule(graph, &threads)).collect())
     }
 
     fn wants_pending(&self) -> bool {
@@ -559,9 +601,10 @@ impl Strategy for Optimal {
 }
 
 impl Node {
-    /// Whether a step that chose a value was taken here.
-    fn has_values(&self) -> bool {
-        self.done.iter().any(|taken| !taken.arities.is_empty())
+    /// What sleeps here, and may go on to. A step that ends an execution depends on everything that is done
+    /// before it.
+    fn inherited(&self) -> Vec<Taken> {
+        self.asleep.iter().filter(|taken| !taken.ends).cloned().collect()
     }
 }
 
@@ -574,10 +617,13 @@ fn can_be_added_for_free(graph: &Graph, event: usize) -> bool {
         return false;
     };
     let (past, before) = (graph.clock(event), graph.clock(last));
-    let directly = (0..past.len()).all(|other| other == thread.index() || past[other] == before[other]);
-    let local = |op: &Op| op.touches().next().is_none() || op.kind == OpKind::End;
+    // Or right after the end that it waits for, if the thread was left before that, and so for free.
+    let directly = op.kind == OpKind::Join
+        || (0..graph.threads.len()).all(|other| other == thread.index() || past[other] == before[other]);
+    let local = |op: &Op| op.object.is_none() || matches!(op.kind, OpKind::End | OpKind::Join);
     let next = line.pending.get(number as usize + 1).map(|(op, _)| op);
     let harmless = op.kind == OpKind::End
+        || op.yields()
         || next.is_none_or(|next| {
             local(next)
                 || op.access == Access::Write
@@ -589,17 +635,32 @@ fn can_be_added_for_free(graph: &Graph, event: usize) -> bool {
     directly && harmless && keeps_words
 }
 
+/// The decisions that let threads take their steps in this order. Threads are numbered as they are created.
+fn schedule(graph: &Graph, order: &[usize]) -> Vec<Decision> {
+    let mut numbers = vec![None; graph.threads.len()];
+    numbers[0] = Some(0);
+    let mut taken = vec![0; graph.threads.len()];
+    let (mut created, mut decisions) = (1, Vec::new());
+    for &thread in order {
+        let event = graph.threads[thread].events[taken[thread]];
+        taken[thread] += 1;
+        decisions.push(Decision::Thread(ThreadId(numbers[thread].expect("a thread that was created"))));
+        decisions.extend(graph.choices(event as usize).iter().map(|(value, _)| Decision::Value(*value)));
+        for (line, number) in
+            graph.threads.iter().zip(&mut numbers).filter(|(line, _)| line.creator == Some(event))
+        {
+            debug_assert!(!line.pending.is_empty(), "a thread that exists is about to do something");
+            *number = Some(created);
+            created += 1;
+        }
+    }
+    decisions
+}
+
 /// How many steps each thread has taken before an event.
 fn steps_before(graph: &Graph, event: usize) -> Vec<u32> {
     let before = |events: &Vec<u32>| events.partition_point(|other| (*other as usize) < event) as u32;
     graph.threads.iter().map(|line| before(&line.events)).collect()
-}
-
-/// The threads that sleep, whatever they choose, of those entries that a test lets pass.
-fn asleep_threads(graph: &Graph, asleep: &[Taken], stays: impl Fn(&Taken) -> bool) -> Vec<usize> {
-    let left: Vec<Taken> = asleep.iter().filter(|taken| stays(taken)).cloned().collect();
-    let sleeps = |line: &ThreadLine| covered(&left, &Step { thread: line.name, values: Vec::new() });
-    (0..graph.threads.len()).filter(|thread| sleeps(&graph.threads[*thread])).collect()
 }
 
 fn stays_asleep(taken: &Taken, thread: u64, op: &Op) -> bool {

@@ -24,8 +24,6 @@ pub(crate) struct PartialOrder<'g> {
     lengths: Vec<u32>,
     /// The additional one: its thread, and how many steps of each thread must come before it.
     extra: Option<(usize, Op, Vec<u32>)>,
-    /// Threads whose next operation must come after something that conflicts with it.
-    asleep: Vec<usize>,
 }
 
 /// What counts as a preemption.
@@ -40,13 +38,17 @@ pub(crate) enum Charge {
 /// Where a linearization is.
 type State = (Vec<u32>, Option<usize>);
 
-/// Searches give up past so many states.
+/// A search would have to look at too many states.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TooMany;
+
+/// Searches give up past so many states: what is being asked for is then taken to be within the bound.
 const MOST_STATES: usize = 1 << 18;
 
 impl<'g> PartialOrder<'g> {
     /// The first so many steps of each thread.
     pub(crate) fn new(graph: &'g Graph, lengths: Vec<u32>) -> Self {
-        PartialOrder { graph, lengths, extra: None, asleep: Vec::new() }
+        PartialOrder { graph, lengths, extra: None }
     }
 
     /// With one more step of a thread: the next that it is about to take.
@@ -56,23 +58,40 @@ impl<'g> PartialOrder<'g> {
         let taken = self.lengths[thread] as usize;
         let op = line.pending.get(taken).map_or(Op::default(), |(op, _)| *op);
         let before = taken.checked_sub(1).map(|last| line.events[last]).or(line.creator);
-        let mut clock = before.map_or(vec![0; self.lengths.len()], |event| graph.clock(event as usize).to_vec());
-        for (other, line) in graph.threads.iter().enumerate().filter(|(other, _)| *other != thread) {
-            let mine = line.events.iter().take(self.lengths[other] as usize);
-            for &event in mine.filter(|event| surely_conflicts(&op, &graph.events[**event as usize].op, true)) {
-                for (mine, theirs) in clock.iter_mut().zip(graph.clock(event as usize)) {
-                    *mine = (*mine).max(*theirs);
-                }
-            }
-        }
+        let others =
+            graph.threads.iter().zip(&self.lengths).enumerate().filter(|(other, _)| *other != thread);
+        let steps = others.flat_map(|(_, (line, length))| line.events.iter().take(*length as usize)).copied();
+        let conflicts = steps.filter(|event| surely_conflicts(&op, &graph.events[*event as usize].op, true));
+        let clock = self.join(before.into_iter().chain(conflicts));
         self.lengths[thread] += 1;
         self.extra = Some((thread, op, clock));
         self
     }
 
-    /// With threads whose next operation is performed only after something that conflicts with it.
-    pub(crate) fn asleep(self, asleep: Vec<usize>) -> Self {
-        PartialOrder { asleep, ..self }
+    /// With the last step of a thread as the additional one: it needs only what it depends on, and not, like a
+    /// step that ends an execution, everything.
+    pub(crate) fn up_to(mut self, thread: usize) -> Self {
+        let graph = self.graph;
+        let line = &graph.threads[thread];
+        let number = self.lengths[thread] as usize - 1;
+        let step = line.events[number];
+        let op = graph.events[step as usize].op;
+        let before = number.checked_sub(1).map(|last| line.events[last]).or(line.creator);
+        let conflicts = (0..step).filter(|event| graph.events[*event as usize].op.conflicts_with(&op));
+        let clock = self.join(before.into_iter().chain(conflicts));
+        self.extra = Some((thread, op, clock));
+        self
+    }
+
+    /// What must come before any of these events, themselves included.
+    fn join(&self, events: impl Iterator<Item = u32>) -> Vec<u32> {
+        let mut clock = vec![0; self.lengths.len()];
+        for event in events {
+            for (mine, theirs) in clock.iter_mut().zip(self.graph.clock(event as usize)) {
+                *mine = (*mine).max(*theirs);
+            }
+        }
+        clock
     }
 
     fn is_extra(&self, thread: usize, number: u32) -> bool {
@@ -117,14 +136,7 @@ impl<'g> PartialOrder<'g> {
             let unknown = self.extra.as_ref().is_some_and(|(extra, other, _)| {
                 taken[*extra] == self.lengths[*extra] && other.conflicts_with(op)
             });
-            // What conflicts with it comes after the thread's last step if that wrote the same object.
-            let woken = self.asleep.contains(&thread)
-                && op.also.is_none()
-                && gate.object.is_none_or(|object| op.object == Some(object))
-                && last.is_some_and(|last| {
-                    last.touches().any(|(object, access)| access == Access::Write && op.object == Some(object))
-                });
-            if !(later && !unknown || woken) {
+            if !later || unknown {
                 return false;
             }
         }
@@ -142,7 +154,7 @@ impl<'g> PartialOrder<'g> {
         }
     }
 
-    /// Whether it can be linearized with at most so many preemptions.
+    /// Whether it can be linearized with at most so many preemptions that every continuation has to pay too.
     pub(crate) fn within(&self, most: u32) -> bool {
         let (mut seen, mut now) = (HashSet::new(), vec![(vec![0; self.lengths.len()], None)]);
         for _ in 0..=most {
@@ -151,34 +163,72 @@ impl<'g> PartialOrder<'g> {
                 if state.0 == self.lengths || seen.len() > MOST_STATES {
                     return true;
                 }
-                if seen.contains(&state) {
-                    continue;
+                if !seen.contains(&state) {
+                    self.moves(&state, Charge::Certain, |after, costs| {
+                        if costs { next.push(after) } else { now.push(after) }
+                    });
+                    seen.insert(state);
                 }
-                self.moves(&state, &mut now, &mut next);
-                seen.insert(state);
             }
             now = next;
         }
         false
     }
 
-    /// The states after one more step: those that cost nothing, and those that cost a preemption.
-    fn moves(&self, state: &State, free: &mut Vec<State>, costly: &mut Vec<State>) {
+    /// A linearization with the fewest preemptions, if these are at most so many: of all of it, or with
+    /// [`up_to`](Self::up_to) of as much as it takes to get there.
+    pub(crate) fn cheapest(&self, most: u32) -> Result<Option<Vec<usize>>, TooMany> {
+        let arrived = |taken: &[u32]| match &self.extra {
+            Some((thread, ..)) => taken[*thread] == self.lengths[*thread],
+            None => taken == self.lengths,
+        };
+        // States, each with the one before it.
+        let mut states: Vec<(State, usize)> = vec![((vec![0; self.lengths.len()], None), 0)];
+        let (mut seen, mut now) = (HashSet::new(), vec![0]);
+        for _ in 0..=most {
+            let mut next = Vec::new();
+            while let Some(index) = now.pop() {
+                let state = states[index].0.clone();
+                if arrived(&state.0) {
+                    let mut threads = Vec::new();
+                    let mut at = index;
+                    while let ((_, Some(thread)), before) = &states[at] {
+                        threads.push(*thread);
+                        at = *before;
+                    }
+                    threads.reverse();
+                    return Ok(Some(threads));
+                }
+                if seen.len() > MOST_STATES {
+                    return Err(TooMany);
+                }
+                if !seen.contains(&state) {
+                    self.moves(&state, Charge::All, |after, costs| {
+                        if costs {
+                            next.push(states.len())
+                        } else {
+                            now.push(states.len())
+                        }
+                        states.push((after, index));
+                    });
+                    seen.insert(state);
+                }
+            }
+            now = next;
+        }
+        Ok(None)
+    }
+
+    /// The states after one more step, each with whether it costs a preemption; what should be tried first
+    /// comes last.
+    fn moves(&self, state: &State, charge: Charge, mut to: impl FnMut(State, bool)) {
         let (taken, last) = state;
-        let preempts = last.is_some_and(|last| self.preempts(taken, last, Charge::Certain));
-        let goes_on = last.filter(|last| self.available(taken, *last));
-        for thread in (0..taken.len()).filter(|thread| self.available(taken, *thread)) {
+        let preempts = last.is_some_and(|last| self.preempts(taken, last, charge));
+        let others = (0..taken.len()).filter(|thread| Some(*thread) != *last);
+        for thread in others.chain(*last).filter(|thread| self.available(taken, *thread)) {
             let mut after = taken.clone();
             after[thread] += 1;
-            let to = if preempts && Some(thread) != *last { &mut *costly } else { &mut *free };
-            to.push((after, Some(thread)));
-        }
-        // The stack's top is tried first.
-        if let Some(last) = goes_on
-            && let Some(at) = free.iter().rposition(|state| state.1 == Some(last))
-        {
-            let end = free.len() - 1;
-            free.swap(at, end);
+            to((after, Some(thread)), preempts && Some(thread) != *last);
         }
     }
 }
@@ -186,9 +236,12 @@ impl<'g> PartialOrder<'g> {
 /// Whether an operation that a thread is about to do conflicts with a step, whatever it turns out to do.
 fn surely_conflicts(op: &Op, step: &Op, performed: bool) -> bool {
     use OpKind as Kind;
-    let writes = |op: &Op| matches!(op.kind, Kind::Store | Kind::Lock | Kind::Unlock | Kind::Wait);
+    let writes = |op: &Op| {
+        matches!(op.kind, Kind::Store | Kind::Rmw | Kind::Lock | Kind::Unlock | Kind::Wait | Kind::Unpark)
+    };
     let reads = |op: &Op| {
-        writes(op) || matches!(op.kind, Kind::Load | Kind::Rmw | Kind::TryLock | Kind::Wake | Kind::Join)
+        writes(op)
+            || matches!(op.kind, Kind::Load | Kind::CompareExchange | Kind::TryLock | Kind::Wake | Kind::Join)
     };
     step.touches().enumerate().any(|(slot, (object, access))| {
         let known = performed || slot == 1;

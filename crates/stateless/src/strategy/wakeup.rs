@@ -158,7 +158,7 @@ enum Family {
 fn families(op: &Op) -> impl Iterator<Item = (Family, ObjectId, Access)> {
     use OpKind as Kind;
     let family = match op.kind {
-        Kind::Load | Kind::Store | Kind::Rmw => Family::Atomic,
+        Kind::Load | Kind::Store | Kind::Rmw | Kind::CompareExchange => Family::Atomic,
         Kind::Lock | Kind::TryLock | Kind::Unlock => Family::Lock,
         Kind::ReadLock | Kind::TryReadLock | Kind::ReadUnlock => Family::Lock,
         Kind::Wait | Kind::Wake | Kind::NotifyOne | Kind::NotifyAll => Family::Condvar,

@@ -163,6 +163,37 @@ impl Case {
         equal("first violation", found.violation.is_some(), self.least_violation().is_some())
     }
 
+    /// Every terminal order that an execution within the bound has, and none of them twice.
+    pub(crate) fn optimal_within_bounds(&self) -> Verified {
+        let most = self.brute.most_preemptions();
+        for bound in 0..=most + 1 {
+            let mut optimal = Optimal::bounded(bound).at_bound();
+            let found = self.search(&mut optimal)?;
+            let violated = self.least_violation().is_some_and(|least| least <= bound);
+            equal(&format!("violation at {bound}"), found.violation.is_some(), violated)?;
+            if self.fails() {
+                continue;
+            }
+            let runs = self.brute.within(bound).map(|run| run.schedule.clone()).collect();
+            let expected = self.search(&mut Listed(runs))?.orders;
+            let missing = expected.keys().filter(|order| !found.orders.contains_key(*order)).count();
+            equal(&format!("orders missing at {bound}"), missing, 0)?;
+            let complete = found.executions - optimal.blocked() - optimal.cut_off();
+            equal("complete executions", complete, found.orders.len() as u64)?;
+            // What a deadlock costs is known only when it is there.
+            if self.least_violation().is_none() {
+                equal("orders too many", found.orders.len() - expected.len(), 0)?;
+            }
+        }
+        let settings = Settings { keep_going: false, ..self.settings() };
+        let found = self.search_with(&mut Optimal::bounded(most + 1), settings)?;
+        equal("least violation", found.violation, self.least_violation())?;
+        if found.violation.is_none() {
+            equal("complete", found.complete, true)?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn bpor(&self, optimised: bool) -> Verified {
         let most = self.brute.most_preemptions();
         for bound in 0..=most + 1 {
