@@ -372,7 +372,11 @@ impl Checker {
             }
             Strategy::Bpor => Box::new(Bpor::new(preemptions, self.yields.is_some())),
             Strategy::Dpor => Box::new(Dpor::new()),
-            Strategy::Optimal => Box::new(Optimal::new()),
+            Strategy::Optimal => Box::new(match preemptions {
+                None => Optimal::new(),
+                Some(most) if self.at_bound => Optimal::bounded(most).at_bound(),
+                Some(most) => Optimal::bounded(most),
+            }),
             Strategy::Delay => Box::new(Iterative::new(Cost::Delays, Some(self.delays))),
             Strategy::Depth => {
                 let increment = if self.at_bound { self.depth } else { 10 };

@@ -30,8 +30,9 @@ pub enum Strategy {
     /// Dynamic partial-order reduction: every terminal partial order, without a bound. Loops that wait by
     /// yielding do not end under it.
     Dpor,
-    /// Optimal dynamic partial-order reduction: every terminal partial order exactly once, without a bound.
-    /// Loops that wait by yielding do not end under it.
+    /// Optimal dynamic partial-order reduction: every terminal partial order exactly once. With a bound on
+    /// preemptions, every one within it, fewest preemptions first. Keeps only the current execution and what
+    /// is still to be tried beside it. Loops that wait by yielding do not end under it.
     Optimal,
     /// In the order of delays: departures from a round-robin scheduler.
     Delay,

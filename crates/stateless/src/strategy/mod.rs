@@ -5,6 +5,7 @@
 //! elsewhere and report back.
 
 mod backtrack;
+mod bound_conflicts;
 mod bpor;
 mod cb_por;
 mod context_cost;

@@ -20,18 +20,31 @@
 //!    it is left out of the sequence instead, with what depends on it. The same holds below a step that is
 //!    uncertain (deviation 2 of `wakeup.rs`), and after deviation 4. It can make the search begin an
 //!    execution which is covered already; that is ended when every thread that could go on is asleep.
+//!
+//! Within a bound on preemptions the search keeps to the partial orders that [`prefix_cost`](super::prefix_cost)
+//! allows, a set that is closed under prefixes and does not depend on the order of independent steps. So sleep
+//! sets are as good there as anywhere, and no order is run twice. What the bound refuses is noted. As long as
+//! nothing is refused below a state, the search is the unbounded one and misses nothing. Where something is,
+//! threads are tried that no race asks for; [`bound_conflicts`](super::bound_conflicts) says which. That begins
+//! executions which turn out to be covered, or which no thread can go on from within the bound. A step that was
+//! explored while something was refused is stale from the start, because a sequence that should have been
+//! planned may have been refused.
+//!
+//! A failure is reported with the fewest preemptions that lead to it, and only once the bound allows these.
 
 use std::cell::RefCell;
 
-use selvedge_core::{Access, Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
+use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
 
 use super::backtrack::last_thread;
+use super::bound_conflicts::{can_be_added_for_free, conflicting_threads, schedule, steps_before};
 use super::prefix_cost::PartialOrder;
 use super::wakeup::{Branch, Planned, Sequence, Step, insert, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy};
-use crate::graph::{Event, Graph, Races};
+use crate::graph::{Graph, Races};
 
-/// Every terminal partial order, exactly once. Loops that wait by yielding do not end under it.
+/// Every terminal partial order, exactly once; or every one within a bound on preemptions. Loops that wait by
+/// yielding do not end under it.
 ///
 /// ```
 /// use selvedge_stateless::{Prefix, Strategy, strategy::Optimal};
@@ -118,7 +131,14 @@ impl Optimal {
         Optimal::default()
     }
 
-    /// The search within a bound on preemptions.
+    /// The search over bounds 0 to `most` on preemptions: every terminal partial order within each.
+    ///
+    /// ```
+    /// use selvedge_core::Measure;
+    /// use selvedge_stateless::{Strategy, strategy::Optimal};
+    /// assert_eq!(Optimal::bounded(2).bound(), Some((Measure::Preemptions, 0)));
+    /// assert_eq!(Optimal::bounded(2).at_bound().bound(), Some((Measure::Preemptions, 2)));
+    /// ```
     pub fn bounded(most: u32) -> Self {
         Optimal { most: Some(most), bound: Some(0), ..Optimal::default() }
     }
@@ -280,61 +300,12 @@ impl Optimal {
         }
     }
 
-    /// Notes, for each step of the execution, which threads lead to something that conflicts with it, as far as
-    /// that is within the bound.
+    /// Notes, for each step of the execution, what is to be tried instead where the bound cuts something off.
     fn note_conflicts(&mut self, most: u32) {
-        let graph = &self.graph;
-        let mut pending = graph.threads.iter().flat_map(|line| &line.pending);
-        self.asks |= pending.any(|(op, _)| op.kind == OpKind::IsFinished);
-        for first in 0..graph.events.len() {
-            let node = &mut self.path[first];
-            node.all |= !node.taken.arities.is_empty() || !can_be_added_for_free(graph, first);
-            if node.all {
-                continue;
-            }
-            let op = graph.events[first].op;
-            let begin = steps_before(graph, first);
-            // What must be done to get to an event, and then to the operation of a thread.
-            let mut want = |needed: Option<usize>, second: usize| {
-                let mut lengths = begin.clone();
-                for (length, needed) in
-                    lengths.iter_mut().zip(needed.map_or(&[][..], |event| graph.clock(event)))
-                {
-                    *length = (*length).max(*needed);
-                }
-                let mut steps = graph.events.iter().skip(first + 1);
-                let thread = steps.find(|step| {
-                    let thread = step.thread.index();
-                    begin[thread] <= step.number && step.number < lengths[thread]
-                });
-                let name = graph.threads[thread.map_or(second, |step| step.thread.index())].name;
-                if !node.wanted.contains(&name) && PartialOrder::new(graph, lengths).and(second).within(most)
-                {
-                    node.wanted.push(name);
-                }
-            };
-            for (other, line) in graph.threads.iter().enumerate() {
-                if other == graph.events[first].thread.index() {
-                    continue;
-                }
-                let before = begin[other] as usize;
-                let after = &line.events[before..];
-                let free = after.partition_point(|event| !graph.happens_before(first, *event as usize));
-                let conflicts = |number: &usize| {
-                    line.pending.get(*number).is_some_and(|(next, _)| next.conflicts_with(&op))
-                };
-                let Some(second) = (before..=before + free).find(conflicts) else { continue };
-                if second > before {
-                    want(Some(line.events[second - 1] as usize), other);
-                    continue;
-                }
-                want(None, other);
-                for event in first + 1..graph.events.len() {
-                    let conflicts = graph.events[event].op.conflicts_with(&line.pending[second].0);
-                    if conflicts && !graph.happens_before(first, event) {
-                        want(Some(event), other);
-                    }
-                }
+        for (event, node) in self.path.iter_mut().enumerate() {
+            node.all |= !node.taken.arities.is_empty() || !can_be_added_for_free(&self.graph, event);
+            if !node.all {
+                conflicting_threads(&self.graph, event, most, &mut node.wanted);
             }
         }
     }
@@ -396,6 +367,8 @@ impl Strategy for Optimal {
                         self.bound = Some(bound + 1);
                         self.cut = false;
                         self.begun = false;
+                        self.plan.clear();
+                        self.uncertain = false;
                         continue;
                     }
                     _ => return false,
@@ -405,42 +378,14 @@ impl Strategy for Optimal {
             node.cut |= node.child_cut;
             node.child_cut = false;
             node.asleep.push(node.taken.clone());
-            if let Some(most) = self.bound
+            let mut next = node.next_branch(&self.graph);
+            if next.is_none()
+                && let Some(most) = self.bound
                 && node.cut
-                && node.tree.is_empty()
-                && !node
-                    .asleep
-                    .iter()
-                    .any(|taken| taken.inert && !(self.asks && taken.op.kind == OpKind::End))
             {
-                for thread in node.enabled.iter() {
-                    let step = Step { thread: self.graph.threads[thread.index()].name, values: Vec::new() };
-                    if covered(&node.asleep, &step) {
-                        continue;
-                    }
-                    let everything = node.all || node.inherited > 0;
-                    if !everything && !node.wanted.contains(&step.thread) {
-                        continue;
-                    }
-                    let lengths = steps_before(&self.graph, depth - 1);
-                    let order = PartialOrder::new(&self.graph, lengths).and(thread.index());
-                    if order.within(most) {
-                        let op = Op::default();
-                        node.tree.push(Branch::leaf(step, op, 0));
-                        break;
-                    }
-                    self.cut = true;
-                }
+                next = node.beyond_the_plans(&self.graph, depth - 1, most, self.asks, &mut self.cut);
             }
-            let threads = &self.graph.threads;
-            let thread_named = |name: u64| threads.iter().position(|line| line.name == name);
-            let next = node.tree.iter().enumerate().find_map(|(index, branch)| {
-                let thread = ThreadId(thread_named(branch.step.thread)? as u32);
-                let wanted = node.enabled.contains(thread) && !covered(&node.asleep, &branch.step);
-                wanted.then_some((index, thread))
-            });
-            if let Some((index, thread)) = next {
-                let branch = node.tree.drain(..=index).next_back().expect("the branch that was found");
+            if let Some((branch, thread)) = next {
                 node.thread = thread;
                 break branch;
             }
@@ -549,6 +494,8 @@ impl Strategy for Optimal {
         // Races that are old belong to sequences that are new.
         self.graph.clear();
         self.graph.update(execution, Races::Reduced);
+        let mut pending = self.graph.threads.iter().flat_map(|line| &line.pending);
+        self.asks |= pending.any(|(op, _)| op.kind == OpKind::IsFinished);
         self.follow(execution);
         if cut && let Some(last) = self.path.last_mut() {
             last.child_cut = true;
@@ -606,61 +553,49 @@ impl Node {
     fn inherited(&self) -> Vec<Taken> {
         self.asleep.iter().filter(|taken| !taken.ends).cloned().collect()
     }
-}
 
-/// Whether an event can be added to any partial order that it is independent of, its thread's last step
-/// being in it, at no cost: right after that step, from where leaving costs no more than it did.
-fn can_be_added_for_free(graph: &Graph, event: usize) -> bool {
-    let Event { thread, number, op, .. } = graph.events[event];
-    let line = &graph.threads[thread.index()];
-    let Some(last) = number.checked_sub(1).map(|last| line.events[last as usize] as usize) else {
-        return false;
-    };
-    let (past, before) = (graph.clock(event), graph.clock(last));
-    // Or right after the end that it waits for, if the thread was left before that, and so for free.
-    let directly = op.kind == OpKind::Join
-        || (0..graph.threads.len()).all(|other| other == thread.index() || past[other] == before[other]);
-    let local = |op: &Op| op.object.is_none() || matches!(op.kind, OpKind::End | OpKind::Join);
-    let next = line.pending.get(number as usize + 1).map(|(op, _)| op);
-    let harmless = op.kind == OpKind::End
-        || op.yields()
-        || next.is_none_or(|next| {
-            local(next)
-                || op.access == Access::Write
-                    && op.also.is_none()
-                    && next.also.is_none()
-                    && op.object == next.object
-        });
-    let keeps_words = op.access == Access::Write || local(&op) || op.kind == OpKind::Load;
-    directly && harmless && keeps_words
-}
-
-/// The decisions that let threads take their steps in this order. Threads are numbered as they are created.
-fn schedule(graph: &Graph, order: &[usize]) -> Vec<Decision> {
-    let mut numbers = vec![None; graph.threads.len()];
-    numbers[0] = Some(0);
-    let mut taken = vec![0; graph.threads.len()];
-    let (mut created, mut decisions) = (1, Vec::new());
-    for &thread in order {
-        let event = graph.threads[thread].events[taken[thread]];
-        taken[thread] += 1;
-        decisions.push(Decision::Thread(ThreadId(numbers[thread].expect("a thread that was created"))));
-        decisions.extend(graph.choices(event as usize).iter().map(|(value, _)| Decision::Value(*value)));
-        for (line, number) in
-            graph.threads.iter().zip(&mut numbers).filter(|(line, _)| line.creator == Some(event))
-        {
-            debug_assert!(!line.pending.is_empty(), "a thread that exists is about to do something");
-            *number = Some(created);
-            created += 1;
+    /// The next branch of the tree that is not covered, with its thread's number.
+    fn next_branch(&mut self, graph: &Graph) -> Option<(Branch, ThreadId)> {
+        while !self.tree.is_empty() {
+            let branch = self.tree.remove(0);
+            let thread = graph.threads.iter().position(|line| line.name == branch.step.thread);
+            if let Some(thread) = thread.map(|thread| ThreadId(thread as u32))
+                && self.enabled.contains(thread)
+                && !covered(&self.asleep, &branch.step)
+            {
+                return Some((branch, thread));
+            }
         }
+        None
     }
-    decisions
-}
 
-/// How many steps each thread has taken before an event.
-fn steps_before(graph: &Graph, event: usize) -> Vec<u32> {
-    let before = |events: &Vec<u32>| events.partition_point(|other| (*other as usize) < event) as u32;
-    graph.threads.iter().map(|line| before(&line.events)).collect()
+    /// Where the bound has cut something off: a thread that has not been tried, may lead to something new, and
+    /// is within the bound. `cut` is set where one is not.
+    fn beyond_the_plans(
+        &self,
+        graph: &Graph,
+        event: usize,
+        most: u32,
+        asks: bool,
+        cut: &mut bool,
+    ) -> Option<(Branch, ThreadId)> {
+        if self.asleep.iter().any(|taken| taken.inert && !(asks && taken.op.kind == OpKind::End)) {
+            return None;
+        }
+        let everything = self.all || self.inherited > 0;
+        for thread in self.enabled.iter() {
+            let step = Step { thread: graph.threads[thread.index()].name, values: Vec::new() };
+            let wanted = everything || self.wanted.contains(&step.thread);
+            if !wanted || covered(&self.asleep, &step) {
+                continue;
+            }
+            if PartialOrder::new(graph, steps_before(graph, event)).and(thread.index()).within(most) {
+                return Some((Branch::leaf(step, Op::default(), 0), thread));
+            }
+            *cut = true;
+        }
+        None
+    }
 }
 
 fn stays_asleep(taken: &Taken, thread: u64, op: &Op) -> bool {

@@ -233,8 +233,7 @@ pub(crate) fn insert(
         foreign: Vec::new(),
     };
     let mut children = tree;
-    loop {
-        let Some(at) = children.iter_mut().position(|branch| walk.follow(branch)) else { break };
+    while let Some(at) = children.iter_mut().position(|branch| walk.follow(branch)) {
         if children[at].children.is_empty() || walk.left.is_empty() {
             return true;
         }
