@@ -8,18 +8,18 @@
 //@ wakes-one: violated, deadlock, 0 preemptions
 //@ drains-queue-only: violated, panic, 0 preemptions
 //@ check-then-wait: violated, deadlock, 1 preemption
-//@ check-then-wait at 0: 12 executions, 8 orders, 172 states
+//@ check-then-wait at 0: 8 executions, 8 orders, 168 states
 //@ resurrects: violated, panic, 2 preemptions
-//@ resurrects at 0: 12 executions, 8 orders, 171 states
-//@ resurrects at 1: 280 executions, 124 orders, 2697 states
+//@ resurrects at 0: 8 executions, 8 orders, 167 states
+//@ resurrects at 1: 124 executions, 124 orders, 2547 states
 //@ fixed-completion: holds, 2 preemptions
-//@ fixed-completion at 0: 12 executions, 8 orders, 180 states
-//@ fixed-completion at 1: 386 executions, 120 orders, 2628 states
-//@ fixed-completion at 2: 5230 executions, 648 orders, 13836 states
+//@ fixed-completion at 0: 8 executions, 8 orders, 176 states
+//@ fixed-completion at 1: 120 executions, 120 orders, 2470 states
+//@ fixed-completion at 2: 652 executions, 648 orders, 12260 states
 //@ fixed-object: holds, 2 preemptions
-//@ fixed-object at 0: 12 executions, 8 orders, 171 states
-//@ fixed-object at 1: 280 executions, 120 orders, 2623 states
-//@ fixed-object at 2: 3286 executions, 692 orders, 15681 states
+//@ fixed-object at 0: 8 executions, 8 orders, 167 states
+//@ fixed-object at 1: 120 executions, 120 orders, 2471 states
+//@ fixed-object at 2: 708 executions, 692 orders, 14045 states
 
 use std::collections::{BTreeMap, VecDeque};
 

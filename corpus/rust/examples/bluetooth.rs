@@ -6,11 +6,11 @@
 //! and turn away new ones: no request may touch a device that is gone.
 //!
 //@ check-then-count: violated, panic, 1 preemption
-//@ check-then-count at 0: 3 executions, 2 orders, 38 states
+//@ check-then-count at 0: 2 executions, 2 orders, 36 states
 //@ fixed: holds, 2 preemptions
-//@ fixed at 0: 3 executions, 2 orders, 48 states
-//@ fixed at 1: 46 executions, 20 orders, 436 states
-//@ fixed at 2: 470 executions, 84 orders, 1944 states
+//@ fixed at 0: 2 executions, 2 orders, 41 states
+//@ fixed at 1: 20 executions, 20 orders, 357 states
+//@ fixed at 2: 86 executions, 84 orders, 1355 states
 
 use selvedge::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use selvedge::sync::{Arc, Condvar, Mutex};

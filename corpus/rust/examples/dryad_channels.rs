@@ -6,17 +6,17 @@
 
 //@ one-condvar: violated, deadlock, 0 preemptions
 //@ close-and-delete: violated, panic, 1 preemption, 7 switches
-//@ close-and-delete at 0: 8664 executions, 8664 orders, 251009 states
+//@ close-and-delete at 0: 8664 executions, 8664 orders, 303821 states
 //@ decrement-then-test: violated, panic, 1 preemption
-//@ decrement-then-test at 0: 98 executions, 98 orders, 2961 states
+//@ decrement-then-test at 0: 98 executions, 98 orders, 3535 states
 //@ fixed: holds, 2 preemptions
-//@ fixed at 0: 98 executions, 98 orders, 2905 states
-//@ fixed at 1: 3487 executions, 1170 orders, 34198 states
-//@ fixed at 2: 62913 executions, 6032 orders, 184736 states
+//@ fixed at 0: 98 executions, 98 orders, 3479 states
+//@ fixed at 1: 1282 executions, 1170 orders, 35333 states
+//@ fixed at 2: 8028 executions, 6032 orders, 164155 states
 //@ fixed-full-queue: holds, 2 preemptions
-//@ fixed-full-queue at 0: 224 executions, 224 orders, 7218 states
-//@ fixed-full-queue at 1: 8024 executions, 2592 orders, 81832 states
-//@ fixed-full-queue at 2: 143460 executions, 12928 orders, 428262 states
+//@ fixed-full-queue at 0: 224 executions, 224 orders, 8380 states
+//@ fixed-full-queue at 1: 2716 executions, 2592 orders, 79416 states
+//@ fixed-full-queue at 2: 15920 executions, 12928 orders, 354918 states
 
 use std::collections::VecDeque;
 

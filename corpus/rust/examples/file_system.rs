@@ -6,10 +6,10 @@
 //! at a time.
 
 //@ fixed: holds, 3 preemptions
-//@ fixed at 0: 13 executions, 4 orders, 155 states
-//@ fixed at 1: 165 executions, 4 orders, 318 states
-//@ fixed at 2: 1120 executions, 4 orders, 356 states
-//@ fixed at 3: 4770 executions, 4 orders, 356 states
+//@ fixed at 0: 4 executions, 4 orders, 104 states
+//@ fixed at 1: 4 executions, 4 orders, 104 states
+//@ fixed at 2: 4 executions, 4 orders, 104 states
+//@ fixed at 3: 4 executions, 4 orders, 104 states
 
 use selvedge::sync::{Arc, Mutex};
 use selvedge_corpus::{Variant, start};

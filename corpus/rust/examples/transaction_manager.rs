@@ -8,24 +8,24 @@
 
 //@ flush-unseen: violated, panic, 2 preemptions
 //@ flush-unseen at 0: 1 execution, 1 order, 37 states
-//@ flush-unseen at 1: 22 executions, 7 orders, 358 states
+//@ flush-unseen at 1: 7 executions, 7 orders, 233 states
 //@ timer-retires: violated, deadlock, 2 preemptions
 //@ timer-retires at 0: 1 execution, 1 order, 36 states
-//@ timer-retires at 1: 16 executions, 6 orders, 272 states
+//@ timer-retires at 1: 6 executions, 6 orders, 222 states
 //@ flush-renewed: violated, panic, 3 preemptions
 //@ flush-renewed at 0: 1 execution, 1 order, 37 states
-//@ flush-renewed at 1: 22 executions, 7 orders, 358 states
-//@ flush-renewed at 2: 296 executions, 19 orders, 886 states
+//@ flush-renewed at 1: 7 executions, 7 orders, 233 states
+//@ flush-renewed at 2: 19 executions, 19 orders, 510 states
 //@ fixed-commit: holds, 3 preemptions
 //@ fixed-commit at 0: 1 execution, 1 order, 37 states
-//@ fixed-commit at 1: 22 executions, 7 orders, 358 states
-//@ fixed-commit at 2: 296 executions, 19 orders, 886 states
-//@ fixed-commit at 3: 2210 executions, 27 orders, 1457 states
+//@ fixed-commit at 1: 7 executions, 7 orders, 233 states
+//@ fixed-commit at 2: 19 executions, 19 orders, 510 states
+//@ fixed-commit at 3: 29 executions, 27 orders, 747 states
 //@ fixed-timer: holds, 3 preemptions
 //@ fixed-timer at 0: 1 execution, 1 order, 40 states
-//@ fixed-timer at 1: 20 executions, 6 orders, 328 states
-//@ fixed-timer at 2: 251 executions, 26 orders, 1584 states
-//@ fixed-timer at 3: 3333 executions, 83 orders, 5823 states
+//@ fixed-timer at 1: 6 executions, 6 orders, 258 states
+//@ fixed-timer at 2: 29 executions, 26 orders, 970 states
+//@ fixed-timer at 3: 107 executions, 83 orders, 2536 states
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -10,14 +10,14 @@
 //@ look-before-claim at 0: 1 execution, 1 order, 38 states
 //@ no-spare-slot: violated, assertion, 2 preemptions
 //@ no-spare-slot at 0: 1 execution, 1 order, 52 states
-//@ no-spare-slot at 1: 32 executions, 18 orders, 787 states
+//@ no-spare-slot at 1: 18 executions, 18 orders, 605 states
 //@ no-second-look: violated, assertion, 2 preemptions
 //@ no-second-look at 0: 1 execution, 1 order, 40 states
-//@ no-second-look at 1: 25 executions, 14 orders, 516 states
+//@ no-second-look at 1: 14 executions, 14 orders, 373 states
 //@ fixed: holds, 2 preemptions
 //@ fixed at 0: 1 execution, 1 order, 46 states
-//@ fixed at 1: 26 executions, 15 orders, 621 states
-//@ fixed at 2: 316 executions, 75 orders, 2957 states
+//@ fixed at 1: 15 executions, 15 orders, 478 states
+//@ fixed at 2: 75 executions, 75 orders, 2042 states
 
 use selvedge::sync::atomic::{AtomicIsize, AtomicU32, Ordering::SeqCst};
 use selvedge::sync::{Arc, Mutex};

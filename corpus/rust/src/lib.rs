@@ -4,8 +4,8 @@
 
 #![forbid(unsafe_code)]
 
+use selvedge::sync::atomic::{AtomicBool, Ordering};
 use std::panic::catch_unwind;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use selvedge::Checker;
 use selvedge::thread::{Builder, JoinHandle};
@@ -49,8 +49,9 @@ pub fn start<T: Send + 'static>(name: &str, task: impl FnOnce() -> T + Send + 's
     Builder::new().name(name.into()).spawn(task).expect("a thread can be started")
 }
 
-/// Memory as a C program has it: someone frees it, and whoever uses it afterwards is wrong. Neither is a
-/// scheduling point, just as accesses to memory are none.
+/// Memory as a C program has it: someone frees it, and whoever uses it afterwards is wrong. Both are operations
+/// of the program, on a flag that orders nothing: a search that leaves out executions which differ only in the
+/// order of independent operations has to know that these two are not.
 ///
 /// ```should_panic
 /// let buffer = selvedge_corpus::Allocation::new("the buffer");
@@ -60,7 +61,6 @@ pub fn start<T: Send + 'static>(name: &str, task: impl FnOnce() -> T + Send + 's
 #[derive(Debug)]
 pub struct Allocation {
     what: &'static str,
-    /// Of std, and not of selvedge: it watches the program and is no part of it.
     freed: AtomicBool,
 }
 

@@ -4,7 +4,7 @@
 
 use selvedge::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use selvedge::sync::{Arc, Mutex};
-use selvedge::{Checker, thread};
+use selvedge::{Checker, Strategy, thread};
 
 #[allow(dead_code, reason = "its main function is not called")]
 #[path = "../examples/bluetooth.rs"]
@@ -41,7 +41,7 @@ impl Size {
 /// Counts executions by preemptions up to a bound, and compares each count with the theorem's.
 #[track_caller]
 fn check(name: &str, size: Size, preemptions: u32, test: impl Fn() + Send + Sync + 'static) {
-    let outcome = Checker::new().preemptions(preemptions).explore(test);
+    let outcome = Checker::new().strategy(Strategy::Icb).preemptions(preemptions).explore(test);
     assert!(outcome.holds(), "{name}: {:?}", outcome.verdict);
     let depth = outcome.statistics.depth.expect("the depth is counted");
     assert!(depth <= size.threads * size.steps, "{name} is larger than {size:?}: it has {depth} steps");

@@ -85,6 +85,8 @@ pub(crate) struct Target {
 pub(crate) struct Expression {
     pub(crate) at: At,
     pub(crate) kind: Value,
+    /// How many levels there are below it: the parser keeps it small, as everything recurses over expressions.
+    pub(crate) depth: u32,
 }
 
 #[derive(Clone, Debug)]

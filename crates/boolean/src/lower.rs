@@ -1,8 +1,10 @@
 //! Boolean programs as pushdown networks.
 //!
 //! Each statement has a label and takes one step. A call takes two: the push, and after the callee's pop the
-//! assignment of its results, which registers carry. A condition is evaluated in one step. The atomic section is
-//! a hidden global bit, and a context ends only where it is 0.
+//! assignment of its results, which registers carry. A condition is evaluated in one step. Atomic sections have a
+//! file of their own, [`atomic`].
+
+mod atomic;
 
 use std::collections::HashMap;
 
@@ -112,11 +114,6 @@ impl<'a> Shared<'a> {
         for local in procedure.parameters.iter().chain(&procedure.locals) {
             declare(self.file, local, &mut variables, &mut names, Place::Local, None)?;
         }
-        // What the atomic bit was before an atomic section of this procedure began.
-        variables.push(Variable { hidden: true, ..Variable::new("atomic before", 1) });
-        if self.atomic.is_none() {
-            variables.pop();
-        }
         let id = ProcedureId(self.network.procedures.len() as u32);
         self.network.procedures.push(Procedure { name: procedure.name.clone(), locals: variables });
         let entry = self.label(format!("entry of {}", procedure.name), id, procedure.at);
@@ -219,6 +216,8 @@ struct Body<'s, 'a> {
     /// The labels that the program names.
     names: HashMap<String, LabelId>,
     end: LabelId,
+    /// The statements that begin and end atomic sections: they are lowered last, when it is known how they nest.
+    sections: Vec<atomic::Section>,
 }
 
 /// What a rule is made of besides its place and effect.
@@ -248,7 +247,8 @@ impl<'s, 'a> Body<'s, 'a> {
         scope: &'s Scope<'s>,
     ) -> Body<'s, 'a> {
         let end = shared.label(format!("end of {}", procedure.name), id, procedure.end);
-        Body { shared, procedure, id, scope, places: HashMap::new(), names: HashMap::new(), end }
+        let (places, names, sections) = (HashMap::new(), HashMap::new(), Vec::new());
+        Body { shared, procedure, id, scope, places, names, end, sections }
     }
 
     fn lower(mut self) -> Result<(), Error> {
@@ -267,7 +267,7 @@ impl<'s, 'a> Body<'s, 'a> {
         let inputs = self.procedure.results.clone();
         let results = (0..inputs.len() as u32).map(Expression::Input).collect();
         self.pop(end, inputs, results, "return");
-        Ok(())
+        self.lower_sections()
     }
 
     /// Gives each statement its label, before any is lowered: a goto may go anywhere in the procedure.
@@ -336,10 +336,6 @@ impl<'s, 'a> Body<'s, 'a> {
         Lowering::new(self.scope)
     }
 
-    fn atomic_before(&self) -> Place {
-        Place::Local(self.shared.network.procedures[self.id.index()].locals.len() as u32 - 1)
-    }
-
     fn fail<T>(&self, at: At, message: String, remedy: &str) -> Result<T, Error> {
         meaning(self.shared.file, at, message, remedy)
     }
@@ -353,8 +349,11 @@ impl<'s, 'a> Body<'s, 'a> {
                 self.assign(statement, targets, values, constrain.as_ref(), at, next)?;
             }
             Kind::Dead(targets) => {
-                let zero =
-                    |target: &ast::Target| ast::Expression { at: target.at, kind: ast::Value::Number(0) };
+                let zero = |target: &ast::Target| ast::Expression {
+                    at: target.at,
+                    kind: ast::Value::Number(0),
+                    depth: 0,
+                };
                 let values: Vec<_> = targets.iter().map(zero).collect();
                 self.assign(statement, targets, &values, None, at, next)?;
             }
@@ -384,7 +383,13 @@ impl<'s, 'a> Body<'s, 'a> {
             Kind::Assert(condition) => self.assert_statement(statement, condition, at, next)?,
             Kind::Lock(target) | Kind::Unlock(target) => self.lock(statement, target, at, next)?,
             Kind::StartAt(name) => {
-                let child = self.named(name, statement.at)?;
+                let mut child = self.named(name, statement.at)?;
+                if child == self.shared.entries[self.id.index()] {
+                    // Who is started with arguments begins there; a copy has more to be given.
+                    let entry = Effect::Step { to: child };
+                    child = self.shared.label(format!("copy at {name}"), self.id, statement.at);
+                    self.rule(child, entry, Parts::default(), &format!("goto {name}"));
+                }
                 let count = self.shared.network.procedures[self.id.index()].locals.len() as u32;
                 let copy =
                     |index| Assignment { target: Target::Fresh(index), value: Expression::local(index) };
@@ -399,16 +404,12 @@ impl<'s, 'a> Body<'s, 'a> {
                 let parts = Parts { inputs: lowering.inputs, guard: None, assignments };
                 self.rule(at, Effect::Fork { to: next, child }, parts, text);
             }
-            Kind::AtomicBegin | Kind::AtomicEnd => {
-                let bit = Place::Global(self.shared.atomic.expect("the program has atomic sections"));
-                let before = self.atomic_before();
-                let parts = if matches!(statement.kind, Kind::AtomicBegin) {
-                    Parts::default().set(before, Expression::Read(bit)).set(bit, Expression::truth(true))
-                } else {
-                    Parts::default().set(bit, Expression::Read(before)).set(before, Expression::truth(false))
-                };
-                self.rule(at, step, parts, text);
-            }
+            Kind::AtomicBegin | Kind::AtomicEnd => self.sections.push(atomic::Section {
+                begins: matches!(statement.kind, Kind::AtomicBegin),
+                from: at,
+                to: next,
+                at: statement.at,
+            }),
             Kind::EndThread => {
                 let ended =
                     self.shared.label(format!("ended at line {}", statement.at.line), self.id, statement.at);
@@ -532,7 +533,7 @@ impl<'s, 'a> Body<'s, 'a> {
         };
         let (array, width) = self.scope.array(&target.name, target.at)?;
         let element = ast::Value::Element(target.name.clone(), Box::new(index.clone()));
-        let read = lowering.value(&ast::Expression { at: target.at, kind: element }, width)?;
+        let read = lowering.value(&ast::Expression { at: target.at, kind: element, depth: 0 }, width)?;
         let Expression::Element(_, index) = &read else { unreachable!("an element was lowered") };
         Ok((Target::Element(array, (**index).clone()), width, read))
     }

@@ -62,8 +62,8 @@ struct Parser<'a> {
 /// Deeper nesting than this is refused.
 const DEEPEST: u32 = 60;
 
-/// So is a longer row of operators.
-const LONGEST: u32 = 200;
+/// So is an expression with more levels: operators in a row are one below the other.
+const DEEPEST_EXPRESSION: u32 = 200;
 
 type Parsed<T> = Result<T, Error>;
 
@@ -522,25 +522,23 @@ impl Parser<'_> {
             let yes = parser.expression()?;
             parser.sign(":")?;
             let no = parser.expression()?;
-            let kind = Value::Conditional(Box::new(condition), Box::new(yes), Box::new(no));
-            Ok(Expression { at, kind })
+            let below = condition.depth.max(yes.depth).max(no.depth);
+            parser.above(below, at, Value::Conditional(Box::new(condition), Box::new(yes), Box::new(no)))
         })
     }
 
     /// Operands joined by binary operators that bind at least as strongly as a level.
     fn binary(&mut self, least: u32) -> Parsed<Expression> {
         let mut left = self.unary()?;
-        for joined in 0.. {
+        loop {
             let at = self.at();
             let Token::Sign(sign) = *self.token() else { return Ok(left) };
             let Some(level) = level(sign).filter(|&level| level >= least) else { return Ok(left) };
-            if joined >= LONGEST {
-                return self.fail(&format!("at most {LONGEST} operators in a row"));
-            }
             self.next();
             // Implication groups to the right, everything else to the left.
             let next = if level == 0 { 0 } else { level + 1 };
             let right = self.nested(|parser| parser.binary(next))?;
+            let below = left.depth.max(right.depth);
             let (left_box, right_box) = (Box::new(left), Box::new(right));
             let kind = match sign {
                 "=>" => Value::Logical(Logical::Implies, left_box, right_box),
@@ -550,9 +548,16 @@ impl Parser<'_> {
                 ">=" => Value::Swapped(Operator::LessEqual, left_box, right_box),
                 _ => Value::Binary(operator(sign), left_box, right_box),
             };
-            left = Expression { at, kind };
+            left = self.above(below, at, kind)?;
         }
-        Ok(left)
+    }
+
+    /// An expression whose parts have so many levels.
+    fn above(&self, below: u32, at: At, kind: Value) -> Parsed<Expression> {
+        if below >= DEEPEST_EXPRESSION {
+            return self.fail(&format!("an expression of at most {DEEPEST_EXPRESSION} levels"));
+        }
+        Ok(Expression { at, kind, depth: below + 1 })
     }
 
     fn unary(&mut self) -> Parsed<Expression> {
@@ -565,11 +570,12 @@ impl Parser<'_> {
         };
         self.next();
         let of = self.nested(Self::unary)?;
-        Ok(Expression { at, kind: wrap(Box::new(of)) })
+        self.above(of.depth, at, wrap(Box::new(of)))
     }
 
     fn primary(&mut self) -> Parsed<Expression> {
         let at = self.at();
+        let mut below = 0;
         let kind = match self.token().clone() {
             Token::Number(number) => {
                 self.next();
@@ -605,6 +611,7 @@ impl Parser<'_> {
                     self.sign(",")?;
                     let no = self.expression()?;
                     self.sign("]")?;
+                    below = yes.depth.max(no.depth);
                     Value::Choose(Box::new(yes), Box::new(no))
                 }
                 "int" | "bool" => {
@@ -612,6 +619,7 @@ impl Parser<'_> {
                     self.sign("(")?;
                     let of = self.expression()?;
                     self.sign(")")?;
+                    below = of.depth;
                     Value::Convert(width, Box::new(of))
                 }
                 _ => {
@@ -619,6 +627,7 @@ impl Parser<'_> {
                     if self.take_sign("[") {
                         let index = self.expression()?;
                         self.sign("]")?;
+                        below = index.depth;
                         Value::Element(name, Box::new(index))
                     } else {
                         Value::Name(name)
@@ -627,7 +636,7 @@ impl Parser<'_> {
             },
             Token::Sign(_) | Token::End => return self.fail("an expression"),
         };
-        Ok(Expression { at, kind })
+        self.above(below, at, kind)
     }
 }
 

@@ -120,23 +120,15 @@ impl<'a> Lowering<'a> {
 
     /// An expression of a given width.
     pub(crate) fn value(&mut self, of: &ast::Expression, width: u32) -> Result<Expression, Error> {
-        let file = self.scope.file;
         if let Some(natural) = self.scope.natural(of)?
             && natural != width
         {
-            let (is, wanted) = (type_name(natural), type_name(width));
-            return meaning(
-                file,
-                of.at,
-                format!("this is of type {is}, and {wanted} is wanted"),
-                format!("convert it: `{wanted}(...)`"),
-            );
+            return self.wrong_type(of.at, natural, width);
         }
         Ok(match &of.kind {
             Value::Number(number) => {
                 if bits(*number) > width {
-                    let message = format!("{number} does not fit into {}", type_name(width));
-                    return meaning(file, of.at, message, "use a smaller number or a wider type");
+                    return self.too_large(of.at, *number, width);
                 }
                 Expression::constant(*number, width)
             }
@@ -193,6 +185,19 @@ impl<'a> Lowering<'a> {
             }
             Value::Convert(to, of) => Expression::Resize(*to, Box::new(self.free_width(of)?)),
         })
+    }
+
+    // Functions of their own, so that the recursion above takes little stack.
+
+    fn wrong_type(&self, at: At, is: u32, wanted: u32) -> Result<Expression, Error> {
+        let (is, wanted) = (type_name(is), type_name(wanted));
+        let message = format!("this is of type {is}, and {wanted} is wanted");
+        meaning(self.scope.file, at, message, format!("convert it: `{wanted}(...)`"))
+    }
+
+    fn too_large(&self, at: At, number: u64, width: u32) -> Result<Expression, Error> {
+        let message = format!("{number} does not fit into {}", type_name(width));
+        meaning(self.scope.file, at, message, "use a smaller number or a wider type")
     }
 
     /// Two expressions of the same width, whichever of them says what it is.

@@ -2,7 +2,8 @@
 //!
 //! Directives stand in comments: `check:` has the options, and the `expect:` after it the outcome: `violated`,
 //! `holds` or `inconclusive`, then `always` (for every number of contexts), `deadlock`, `contexts=N`, `line=N`,
-//! `run=A,B,C` (the threads of the contexts), `states=N` and `tuples=N` (of the last row).
+//! `run=A,B,C` (the threads of the contexts), `states=N` and `tuples=N` (of the last row), `threads=N` (the limit on
+//! created threads, where it cut something off).
 
 use std::path::PathBuf;
 
@@ -39,6 +40,11 @@ fn run(outcome: &Outcome) -> String {
 }
 
 fn agrees(outcome: &Outcome, expected: &str) -> Result<(), String> {
+    if outcome.guarantee().is_some_and(|guarantee| guarantee.bounds.threads.is_some())
+        && !expected.contains("threads=")
+    {
+        return Err("the limit on created threads cut something off".into());
+    }
     let mut words = expected.split(' ').peekable();
     let verdict = match outcome.verdict {
         Verdict::Violated(_) => "violated",
@@ -79,6 +85,7 @@ fn agrees(outcome: &Outcome, expected: &str) -> Result<(), String> {
             "line" => {
                 outcome.violation().and_then(|violation| violation.location.as_ref()).map(|l| l.line.into())
             }
+            "threads" => outcome.guarantee().and_then(|guarantee| guarantee.bounds.threads).map(u64::from),
             "states" => outcome.rows.last().and_then(|row| row.states),
             "tuples" => number("view_tuples"),
             _ => panic!("{word} cannot be expected"),
@@ -112,7 +119,7 @@ fn programs_give_what_they_say() {
                 asked = Some(words.to_string());
             } else if let Some(expected) = line.strip_prefix("expect: ") {
                 let words = asked.take().expect("a check before what it expects");
-                let report = check(&network, &options(&words), &mut |_| {});
+                let report = check(&network, &options(&words), &mut |_| true);
                 let result = match &report {
                     Ok(report) => agrees(&report.outcome, expected),
                     Err(error) => Err(error.to_string()),

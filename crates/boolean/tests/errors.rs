@@ -42,6 +42,10 @@ fn boolean_programs() {
         ("void main() begin enforce x; end", "use `assume`"),
         ("void main(a) begin end", "a.bp:1:11: `main` takes parameters"),
         ("", "a.bp:1:1: the program has no process"),
+        (
+            "void main() begin while (*) do atomic_begin; od end",
+            "a.bp:1:32: atomic sections begin here again and again without ending; end each",
+        ),
         ("decl a := 2; void main() begin end", "expected a value of 1 bits, found `2`"),
     ] {
         let error = error("a.bp", text);

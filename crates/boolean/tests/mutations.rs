@@ -3,8 +3,11 @@
 //! `SELVEDGE_MUTATIONS=N` sets how many damaged copies of each source are made.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use selvedge_symbolic::generate::Random;
+use selvedge_symbolic::network::Network;
+use selvedge_symbolic::{Error, Options, check};
 
 fn sources() -> Vec<(String, String)> {
     let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../corpus/symbolic");
@@ -96,10 +99,25 @@ fn damage(text: &str, random: &mut Random) -> String {
     text.into_iter().collect()
 }
 
+/// A check gives a verdict, whatever it is, or a clear error; a counterexample that does not replay is neither.
+fn check_damaged(network: &Network, text: &str) {
+    let options = Options {
+        contexts: 2,
+        threads: 1,
+        memory: 8 << 20,
+        time: Some(Duration::from_secs(2)),
+        count: 20,
+        ..Options::default()
+    };
+    if let Err(error @ Error::Replay { .. }) = check(network, &options, &mut |_| true) {
+        panic!("{error}\n{text}");
+    }
+}
+
 #[test]
 fn damaged_sources_are_read_or_refused() {
     let count = std::env::var("SELVEDGE_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(1500);
-    let (mut read, mut refused) = (0, 0);
+    let (mut read, mut refused, mut checked) = (0, 0, 0);
     for (name, text) in sources() {
         let mut random = Random::new(text.len() as u64);
         for _ in 0..count {
@@ -112,6 +130,10 @@ fn damaged_sources_are_read_or_refused() {
                     }
                     let (lowered, _) = network.with_slots(2);
                     lowered.validate().unwrap_or_else(|error| panic!("{name}: {error}\n{damaged}"));
+                    if random.percent(6) {
+                        check_damaged(&network, &damaged);
+                        checked += 1;
+                    }
                 }
                 Err(error) => {
                     refused += 1;
@@ -123,7 +145,10 @@ fn damaged_sources_are_read_or_refused() {
             }
         }
     }
-    assert!(read > 1000 && refused > 1000, "{read} read, {refused} refused");
+    assert!(
+        read > 1000 && refused > 1000 && checked > 100,
+        "{read} read, {refused} refused, {checked} checked"
+    );
 }
 
 #[test]
@@ -136,6 +161,18 @@ fn deep_nesting_is_refused() {
     }
     let text = format!("void main() begin {} {} end", "while (*) do ".repeat(50_000), "od ".repeat(50_000));
     assert!(selvedge_boolean::read("deep.bp", &text).is_err());
+    // Each row and each nesting is allowed, all of them together are not.
+    let mut spine = "x".to_string();
+    for _ in 0..55 {
+        spine = format!("({spine}{})", " + x".repeat(199));
+    }
+    let text = format!("decl int<8> x; void main() begin x := {spine}; end");
+    let error = selvedge_boolean::read("spine.bp", &text).unwrap_err().to_string();
+    assert!(error.contains("at most 200 levels"), "{error}");
+    // And what is allowed can be checked.
+    let text = format!("decl int<8> x; void main() begin x := x{}; assert(x = 0); end", " + x".repeat(190));
+    let network = selvedge_boolean::read("row.bp", &text).unwrap();
+    assert!(check(&network, &Options::default(), &mut |_| true).unwrap().outcome.violation().is_some());
     for operator in ["=>", "+", "&&"] {
         let rest = format!("{operator} 1 ").repeat(50_000);
         let text = format!("void main() begin assert(1 {rest}); end");

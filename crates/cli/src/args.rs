@@ -84,7 +84,7 @@ pub(crate) struct Options {
     /// How to split the results of a context: lazy (as little as can be) or eager (for each value)
     #[arg(long, value_name = "NAME")]
     pub(crate) splitting: Option<String>,
-    /// Look for this label, not for failing assertions: NAME or PROCEDURE.NAME
+    /// Look for this label, not for failing assertions: NAME or PROCEDURE.NAME; or for a configuration: 'x = 1 | LABEL | LABEL'
     #[arg(long, value_name = "LABEL")]
     pub(crate) goal: Option<String>,
     /// Let at most N threads be created

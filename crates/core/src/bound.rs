@@ -8,6 +8,8 @@ use std::fmt;
 /// use selvedge_core::Bounds;
 /// let bounds = Bounds { preemptions: Some(2), yields: Some(1), ..Bounds::default() };
 /// assert_eq!(bounds.to_string(), "at most 2 preemptions and a yield lead of at most 1");
+/// let bounds = Bounds { contexts: Some(4), threads: Some(1), ..Bounds::default() };
+/// assert_eq!(bounds.to_string(), "at most 4 contexts and at most 1 created thread");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Bounds {
@@ -21,6 +23,8 @@ pub struct Bounds {
     pub yields: Option<u32>,
     /// Steps of an execution.
     pub depth: Option<u32>,
+    /// Threads that are created besides those that exist at first.
+    pub threads: Option<u32>,
 }
 
 impl fmt::Display for Bounds {
@@ -36,6 +40,9 @@ impl fmt::Display for Bounds {
                 parts.push(format!("at most {}", measure.count(limit)));
             }
         }
+        if let Some(threads) = self.threads {
+            parts.push(format!("at most {}", created(threads)));
+        }
         if let Some(yields) = self.yields {
             parts.push(format!("a yield lead of at most {yields}"));
         }
@@ -45,6 +52,11 @@ impl fmt::Display for Bounds {
             Some((last, rest)) => write!(f, "{} and {last}", rest.join(", ")),
         }
     }
+}
+
+/// "2 created threads"
+pub(crate) fn created(threads: u32) -> String {
+    format!("{threads} created {}", if threads == 1 { "thread" } else { "threads" })
 }
 
 /// The quantity that a search iterates over, and that the rows of a coverage table are about.

@@ -1,6 +1,7 @@
 //! How much a search has covered.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::time::Duration;
 
 use crate::Measure;
@@ -56,6 +57,62 @@ pub struct Statistics {
     pub state_bytes: Option<u64>,
     /// Distinct states after so many executions, at growing distances: a curve to plot.
     pub growth: Vec<(u64, u64)>,
+    /// What became of the lines of the program, where an engine says: those that stand for a place in it.
+    pub lines: Vec<Marker>,
     /// Further numbers of one engine, by their JSON name.
     pub extra: Vec<(Cow<'static, str>, u64)>,
+}
+
+/// What became of a line.
+///
+/// ```
+/// use selvedge_core::Mark;
+/// assert_eq!(Mark::NotReached.to_string(), "not reached");
+/// assert!(Mark::Violated > Mark::Reached);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mark {
+    /// No execution within the bound gets here.
+    NotReached,
+    /// Some execution gets here.
+    Reached,
+    /// An execution fails here.
+    Violated,
+}
+
+impl Mark {
+    /// Every mark.
+    pub const ALL: [Mark; 3] = [Mark::NotReached, Mark::Reached, Mark::Violated];
+
+    /// The name in reports and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mark::NotReached => "not reached",
+            Mark::Reached => "reached",
+            Mark::Violated => "violated",
+        }
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The mark of a line.
+///
+/// ```
+/// use selvedge_core::{Mark, Marker};
+/// let marker = Marker { file: "a.bp".into(), line: 3, mark: Mark::Reached };
+/// assert_eq!(marker.mark.name(), "reached");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// What became of it.
+    pub mark: Mark,
 }

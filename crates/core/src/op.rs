@@ -129,6 +129,13 @@ pub enum OpKind {
 }
 
 impl OpKind {
+    /// Whether it counts down, and does more when it is the last to do so. Two such operations read if there
+    /// are others left, and so commute; but after one that reads another may write.
+    #[inline]
+    pub fn counts(self) -> bool {
+        matches!(self, OpKind::RefCount | OpKind::Disconnect)
+    }
+
     /// Whether the thread lets others run by this operation, so that the switch after it is free.
     #[inline]
     pub fn yields(self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Bounds, CoverageRow, Location, Measure, Schedule, Statistics, Trace};
+use crate::{Bounds, CoverageRow, Location, Measure, Schedule, Statistics, Trace, bound};
 
 /// The answer of a check.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,8 +60,15 @@ impl fmt::Display for Guarantee {
             (Measure::Depth, limits.depth),
         ];
         let mut given = next.into_iter().filter_map(|(measure, limit)| limit.map(|n| (measure, n)));
-        match (given.next(), given.next()) {
-            (Some((_, n)), None) => write!(f, "; a remaining bug needs at least {}", n + 1),
+        match (given.next(), given.next(), limits.threads) {
+            (Some((_, n)), None, None) => write!(f, "; a remaining bug needs at least {}", n + 1),
+            (Some((measure, n)), None, Some(threads)) => {
+                let (more, threads) = (measure.count(n + 1), bound::created(threads + 1));
+                write!(f, "; a remaining bug needs at least {more} or {threads}")
+            }
+            (None, None, Some(threads)) => {
+                write!(f, "; a remaining bug needs at least {}", bound::created(threads + 1))
+            }
             _ => Ok(()),
         }
     }

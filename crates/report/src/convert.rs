@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use selvedge_core::{
-    Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Statistics, Step, Trace, Verdict,
-    Violation, ViolationKind,
+    Bounds, CoverageRow, Gap, Guarantee, Location, Mark, Marker, Measure, Outcome, Statistics, Step, Trace,
+    Verdict, Violation, ViolationKind,
 };
 
 use crate::Report;
 use crate::schema::{
-    Coverage1, Extra, Guarantee1, Result1, SCHEMA, Statistics1, Step1, Verdict1, Violation1,
+    Coverage1, Extra, Guarantee1, Line1, Result1, SCHEMA, Statistics1, Step1, Verdict1, Violation1,
 };
 
 /// Threads beyond this are taken for a mistake in a trace that does not name its threads.
@@ -32,19 +32,20 @@ pub(crate) fn write_result(report: &Report) -> Result1 {
         guarantee: outcome.guarantee().map(write_guarantee),
         violation: outcome.violation().map(write_violation),
         coverage: outcome.rows.iter().map(write_row).collect(),
+        lines: outcome.statistics.lines.iter().map(write_line).collect(),
         statistics: write_statistics(&outcome.statistics),
         origin: None,
     }
 }
 
 fn write_guarantee(guarantee: &Guarantee) -> Guarantee1 {
-    let Bounds { preemptions, contexts, delays, yields, depth } = guarantee.bounds;
-    Guarantee1 { preemptions, contexts, delays, yields, depth, complete: guarantee.complete }
+    let Bounds { preemptions, contexts, delays, yields, depth, threads } = guarantee.bounds;
+    Guarantee1 { preemptions, contexts, delays, yields, depth, threads, complete: guarantee.complete }
 }
 
 fn read_guarantee(guarantee: Guarantee1) -> Guarantee {
-    let Guarantee1 { preemptions, contexts, delays, yields, depth, complete } = guarantee;
-    Guarantee { bounds: Bounds { preemptions, contexts, delays, yields, depth }, complete }
+    let Guarantee1 { preemptions, contexts, delays, yields, depth, threads, complete } = guarantee;
+    Guarantee { bounds: Bounds { preemptions, contexts, delays, yields, depth, threads }, complete }
 }
 
 fn write_violation(violation: &Violation) -> Violation1 {
@@ -90,6 +91,17 @@ fn write_row(row: &CoverageRow) -> Coverage1 {
     }
 }
 
+fn write_line(marker: &Marker) -> Line1 {
+    Line1 { file: marker.file.clone(), line: marker.line, mark: marker.mark.name().to_string() }
+}
+
+fn read_line(line: Line1) -> Result<Marker, String> {
+    let Line1 { file, line, mark } = line;
+    let known = Mark::ALL.into_iter().find(|known| known.name() == mark);
+    let mark = known.ok_or_else(|| format!("there is no mark called {mark:?}"))?;
+    Ok(Marker { file, line, mark })
+}
+
 fn write_statistics(statistics: &Statistics) -> Statistics1 {
     Statistics1 {
         seconds: statistics.elapsed.as_secs_f64(),
@@ -123,7 +135,9 @@ pub(crate) fn read_result(result: Result1) -> Result<Report, String> {
         }
     };
     let rows = result.coverage.into_iter().map(read_row).collect::<Result<_, _>>()?;
-    let outcome = Outcome { verdict, rows, statistics: read_statistics(result.statistics)? };
+    let mut statistics = read_statistics(result.statistics)?;
+    statistics.lines = result.lines.into_iter().map(read_line).collect::<Result<_, _>>()?;
+    let outcome = Outcome { verdict, rows, statistics };
     Ok(Report { subject: result.subject, engine: result.engine, outcome })
 }
 
@@ -220,6 +234,7 @@ fn read_statistics(statistics: Statistics1) -> Result<Statistics, String> {
         depth: statistics.depth,
         state_bytes: statistics.state_bytes,
         growth: statistics.growth,
+        lines: Vec::new(),
         extra: statistics.extra.0,
     })
 }

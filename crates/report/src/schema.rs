@@ -31,6 +31,8 @@ pub(crate) struct Result1 {
     pub(crate) violation: Option<Violation1>,
     #[serde(default)]
     pub(crate) coverage: Vec<Coverage1>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) lines: Vec<Line1>,
     pub(crate) statistics: Statistics1,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) origin: Option<Origin>,
@@ -56,6 +58,8 @@ pub(crate) struct Guarantee1 {
     pub(crate) yields: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) depth: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) threads: Option<u32>,
     pub(crate) complete: bool,
 }
 
@@ -111,6 +115,13 @@ pub(crate) struct Coverage1 {
     pub(crate) seconds: f64,
     #[serde(flatten)]
     pub(crate) extra: Extra,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Line1 {
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    pub(crate) mark: String,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use selvedge_core::{
-    Bounds, CoverageRow, Decision, Gap, Guarantee, Location, Measure, Outcome, Schedule, Statistics, Step,
-    ThreadId, Trace, Verdict, Violation, ViolationKind,
+    Bounds, CoverageRow, Decision, Gap, Guarantee, Location, Mark, Marker, Measure, Outcome, Schedule,
+    Statistics, Step, ThreadId, Trace, Verdict, Violation, ViolationKind,
 };
 use selvedge_report::{Report, Style, from_json, from_json_all, to_json, to_text};
 
@@ -62,6 +62,7 @@ impl Values {
             delays: self.maybe(Self::small),
             yields: self.maybe(Self::small),
             depth: self.maybe(Self::small),
+            threads: self.maybe(Self::small),
         };
         Guarantee { bounds, complete: self.below(2) == 0 }
     }
@@ -130,6 +131,11 @@ impl Values {
             depth: self.maybe(Self::number),
             state_bytes: self.maybe(Self::number),
             growth: self.list(4, |values| (values.number(), values.number())),
+            lines: self.list(4, |values| Marker {
+                file: values.text(),
+                line: values.small(),
+                mark: Mark::ALL[values.below(3) as usize],
+            }),
             extra: self.extra(),
         }
     }

@@ -115,7 +115,8 @@ impl Default for Checker {
 }
 
 impl Checker {
-    /// The default settings: iterative context bounding with at most 2 preemptions.
+    /// The default settings: every partial order that an execution with at most 2 preemptions has, fewest
+    /// preemptions first ([`Strategy::CbPor`]).
     pub fn new() -> Self {
         Checker::default()
     }
@@ -394,22 +395,41 @@ impl Checker {
             race_mode: self.race_mode,
             allow_thread_panics: self.allow_thread_panics,
             check_leaks: self.check_leaks,
+            counts_references: false,
         };
         if environment.json.is_some() {
             progress::catch_interrupts();
         }
-        let program = ClosureProgram { body: f, options, stack_size: self.stack_size };
         let settings = self.settings();
-        let search = || {
-            let mut explorer = Explorer::with_execution(program.start()?, settings);
+        // The outcome, and whether it counts.
+        let attempt = |options: Options| {
+            let program = ClosureProgram { body: f, options, stack_size: self.stack_size };
+            let mut explorer = match program.start() {
+                Ok(execution) => Explorer::with_execution(execution, settings),
+                Err(error) => return (Err(error.into()), true),
+            };
             let mut line = ProgressLine::new(&subject, environment.progress);
             let progress = &mut |progress: &_| line.draw(progress);
-            match (&self.replay, self.strategy) {
-                (Some(schedule), _) => explorer.replay(schedule),
+            let outcome = match (&self.replay, self.strategy) {
+                (Some(schedule), _) => {
+                    let outcome = explorer.replay(schedule);
+                    let violated = outcome.as_ref().is_ok_and(|outcome| outcome.violation().is_some());
+                    let counts = violated || outcome.is_ok() && !explorer.is_outdated();
+                    return (outcome, counts);
+                }
                 // The one strategy whose choices are a good part of the cost: the loop is compiled for it.
                 (None, Strategy::Random) => explorer.search(&mut Random::new(self.seed), progress),
                 (None, _) => explorer.search(self.algorithm().as_mut(), progress),
-            }
+            };
+            (outcome, !explorer.is_outdated())
+        };
+        let search = || match attempt(options) {
+            (outcome, true) => outcome,
+            // Reference counts matter: clones and drops are steps.
+            (first, false) => match (attempt(Options { counts_references: true, ..options }).0, first) {
+                (Err(_), first @ Ok(_)) => first,
+                (outcome, _) => outcome,
+            },
         };
         let outcome = std::thread::scope(|scope| {
             let name = std::thread::current().name().unwrap_or("selvedge").to_string();

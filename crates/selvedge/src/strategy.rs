@@ -15,12 +15,13 @@ use std::str::FromStr;
 pub enum Strategy {
     /// Iterative context bounding: every execution with 0 preemptions, then every one with 1, and so on. The
     /// first violation that it finds needs the fewest preemptions.
-    #[default]
     Icb,
     /// Depth-first search over all executions, or over those within the bound on preemptions.
     Dfs,
     /// Iterative context bounding with partial-order reduction: every terminal partial order that an execution
-    /// within the bound has, once, fewest preemptions first. Remembers the states that it has been through.
+    /// within the bound has, once, fewest preemptions first. Remembers the states that it has been through. The
+    /// default.
+    #[default]
     CbPor,
     /// The same with every prefix of such a partial order, at the bound at once.
     CbPorAll,

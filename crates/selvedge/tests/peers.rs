@@ -85,12 +85,17 @@ fn three_threads_that_load_then_store_show_every_outcome_and_every_order() {
         })
         .collect();
     assert_eq!(expected.len(), 16);
-    let (outcome, seen) = results(Checker::new().unbounded(), || load_then_store(3));
-    assert!(outcome.guarantee().unwrap().complete);
-    assert_eq!(seen, expected);
-    assert_eq!(distinct(&outcome), 36);
-    assert_eq!(distinct(&outcome), all.orders_within(u32::MAX) as u64);
-    assert_eq!(outcome.statistics.executions, Some(all.runs.len() as u64));
+    for strategy in [Strategy::Icb, Strategy::default()] {
+        let checker = Checker::new().strategy(strategy).unbounded();
+        let (outcome, seen) = results(checker, || load_then_store(3));
+        assert!(outcome.guarantee().unwrap().complete);
+        assert_eq!(seen, expected);
+        assert_eq!(distinct(&outcome), 36);
+        assert_eq!(distinct(&outcome), all.orders_within(u32::MAX) as u64);
+        if strategy == Strategy::Icb {
+            assert_eq!(outcome.statistics.executions, Some(all.runs.len() as u64));
+        }
+    }
 }
 
 /// The bug shows when the second thread is done before the first begins: whoever runs after the joining
@@ -236,7 +241,7 @@ fn spinning_without_a_hint_is_a_livelock_that_says_so() {
 #[test]
 fn a_time_limit_does_not_pass_silently() {
     let many = || crew(4, |_| (0..4).for_each(|_| thread::yield_now()));
-    let checker = || Checker::new().unbounded().time_limit(Duration::from_millis(20));
+    let checker = || Checker::new().strategy(Strategy::Icb).unbounded().time_limit(Duration::from_millis(20));
     let outcome = checker().explore(many);
     let Verdict::Inconclusive(gap) = &outcome.verdict else { panic!("{:?}", outcome.verdict) };
     assert!(gap.reason.contains("time limit"), "{}", gap.reason);

@@ -16,7 +16,7 @@ fn search(checker: Checker, strategy: Strategy, preemptions: Option<u32>, progra
     let checker = checker.strategy(strategy).coverage(Coverage::Orders).keep_going().shorten(0);
     let checker = match preemptions {
         Some(bound) => checker.preemptions(bound),
-        None => checker.unbounded(),
+        None => checker.unbounded().at_bound(),
     };
     let outcome = checker.max_executions(300_000).explore(program);
     let row =

@@ -91,6 +91,8 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     pub(crate) execution: Box<E>,
     pub(crate) settings: Settings<'p>,
     pub(crate) record: Record,
+    /// That of the execution before.
+    previous: Record,
     pub(crate) context: ContextBound,
     happens_before: HappensBefore,
     races: RaceDetector,
@@ -134,6 +136,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             execution,
             settings,
             record: Record::default(),
+            previous: Record::default(),
             context: ContextBound::default(),
             happens_before: HappensBefore::default(),
             races: RaceDetector::default(),
@@ -169,7 +172,13 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         Ok(Outcome { verdict, rows: Vec::new(), statistics: self.statistics(&budget) })
     }
 
-    /// Explores until the program is violated, exhausted, or out of budget.
+    /// Whether what was found is to be thrown away; see [`Execution::is_outdated`].
+    pub fn is_outdated(&self) -> bool {
+        self.execution.is_outdated()
+    }
+
+    /// Explores until the program is violated, exhausted, or out of budget, or what counts as a step has
+    /// [changed](Explorer::is_outdated).
     pub fn search<S: Strategy + ?Sized>(
         &mut self,
         strategy: &mut S,
@@ -196,7 +205,11 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             if let Some(reason) = budget.exceeded(&self.settings, bound, progress) {
                 break Some(reason);
             }
-            let end = self.search_once(&prefix, strategy)?;
+            let end = self.search_once(&prefix, strategy);
+            if self.execution.is_outdated() {
+                break Some("the program has more steps than were counted".into());
+            }
+            let end = end?;
             budget.executions += 1;
             self.count(&end, budget.executions);
             let finished = Finished {
@@ -231,6 +244,14 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 }
             }
         };
+        if gap.is_none() && (first_violation.is_none() || self.settings.keep_going) {
+            // Bounds at the end that had nothing to run.
+            if let (Some((measure, last)), Some((_, before)), true) =
+                (strategy.bound(), bound, strategy.in_order())
+            {
+                rows.extend((before..last).map(|bound| self.row(measure, bound, &budget)));
+            }
+        }
         let verdict = match (first_violation, gap, strategy.exhausted()) {
             (Some(violation), ..) => {
                 if self.settings.keep_going {
@@ -317,6 +338,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         choose: &mut C,
         trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
+        std::mem::swap(&mut self.record, &mut self.previous);
         self.record.clear();
         self.reached.clear();
         self.context = ContextBound::default();
@@ -351,6 +373,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         let hashes = RECORDS && (coverage > Coverage::Executions || self.observer.on);
         let counts_local_states = coverage >= Coverage::LocalStates;
         let mut fingerprint = 0_u64;
+        // As long as this goes as the execution before did, it must look the same.
+        let mut same = RECORDS && !self.comparing;
         let mut arity = 0;
         let mut current = ThreadId(0);
         let mut preempts = false;
@@ -381,6 +405,13 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             let running = self.context.running();
             // A value is chosen within a step that may have preempted already.
             let preemptions = self.context.preemptions() + u32::from(arity > 0 && preempts);
+            if same
+                && self.previous.points().get(step).is_some_and(|before| before.fingerprint != fingerprint)
+            {
+                let decisions = self.previous.decisions()[..=step].to_vec();
+                let prefix = Prefix { decisions, expect: None };
+                return Err(counterexample::first_difference(self, &prefix, step, true));
+            }
             let decision = if let Some(&decision) = prefix.decisions.get(step) {
                 if RECORDS
                     && step + 1 == prefix.decisions.len()
@@ -414,6 +445,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 }
             };
             self.record.push(decision);
+            same = same && self.previous.decisions().get(step) == Some(&decision);
             if RECORDS {
                 if self.observer.on {
                     self.record.note_state(self.happens_before.hash());

@@ -79,6 +79,12 @@ pub trait Execution {
         None
     }
 
+    /// Whether a run has shown that the program has steps which were not counted as such. What was explored
+    /// before says nothing then: the caller must launch the program anew and begin again.
+    fn is_outdated(&self) -> bool {
+        false
+    }
+
     /// Ends the run, whether or not its threads have ended, and gives back what it holds. Whatever is wrong
     /// with a run that ended by itself (a leak) is said here.
     fn finish(&mut self) -> Option<Stop>;

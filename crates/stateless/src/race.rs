@@ -111,7 +111,14 @@ impl RaceDetector {
                 clocks.now.join(&object.released);
             }
             OpKind::End | OpKind::OnceLeave => object.released.copy_from(&clocks.now),
-            OpKind::Unpark | OpKind::Disconnect | OpKind::BarrierArrive => object.released.join(&clocks.now),
+            OpKind::Unpark | OpKind::BarrierArrive => object.released.join(&clocks.now),
+            OpKind::Disconnect => {
+                // The last to go has the drops of the others behind it.
+                if let Some(others) = op.also {
+                    clocks.now.join(&objects[others.index()].released);
+                }
+                objects[op.object?.index()].released.join(&clocks.now);
+            }
             // A failed attempt says so by its ordering.
             OpKind::Lock | OpKind::TryLock if op.order.acquires() => {
                 clocks.now.join(&object.released);

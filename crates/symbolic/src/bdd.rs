@@ -47,6 +47,15 @@ pub struct Renaming {
 pub type Visitor<'a> = dyn FnMut(&[(Variable, bool)]) -> bool + 'a;
 
 /// The nodes of all functions.
+///
+/// ```
+/// use selvedge_symbolic::bdd::{Capacity, Store, Variable};
+/// let store = Store::new(2, Capacity { nodes: 1 << 10, cache: 1 << 8 })?;
+/// let (x, y) = (store.variable(Variable(0)), store.variable(Variable(1)));
+/// assert_eq!(x.and(&y)?.or(&x)?, x);
+/// assert_eq!(x.or(&y)?.count(2), 3.0);
+/// # Ok::<(), selvedge_symbolic::bdd::Full>(())
+/// ```
 pub struct Store {
     manager: BDDManagerRef,
     truth: Bdd,

@@ -1,6 +1,6 @@
 //! Arithmetic on vectors of BDDs, the least bit first.
 
-use crate::bdd::{Bdd, Fallible, Store, Variable};
+use crate::bdd::{Bdd, Capacity, Fallible, Store, Variable};
 use crate::expression::{Expression, Operator, Place};
 
 /// A value of several bits, each a function.
@@ -23,6 +23,15 @@ pub(crate) fn equal(store: &Store, left: &[Bdd], right: &[Bdd]) -> Fallible<Bdd>
         all = all.and(&left.iff(right)?)?;
     }
     Ok(all)
+}
+
+/// When a value is a number; `None` where it has too few bits for it.
+pub(crate) fn is_number(store: &Store, value: &[Bdd], number: u64) -> Fallible<Option<Bdd>> {
+    let width = value.len() as u32;
+    if number >> width != 0 {
+        return Ok(None);
+    }
+    equal(store, value, &constant(store, number, width)).map(Some)
 }
 
 /// Whether the first is less than the second.
@@ -90,7 +99,7 @@ impl Evaluator<'_> {
                 let index = self.bits(index)?;
                 let mut value = constant(store, 0, (self.read)(array.first).len() as u32);
                 for (number, place) in array.elements().enumerate() {
-                    if let Some(here) = self.is_number(&index, number as u64)? {
+                    if let Some(here) = is_number(store, &index, number as u64)? {
                         value = select(&here, &(self.read)(place), &value)?;
                     }
                 }
@@ -111,15 +120,6 @@ impl Evaluator<'_> {
                 bits
             }
         })
-    }
-
-    /// When a value is a number; `None` where it has too few bits for it.
-    pub(crate) fn is_number(&self, value: &[Bdd], number: u64) -> Fallible<Option<Bdd>> {
-        let width = value.len() as u32;
-        if width < 64 && number >> width != 0 {
-            return Ok(None);
-        }
-        equal(self.store, value, &constant(self.store, number, width)).map(Some)
     }
 
     fn binary(&self, operator: Operator, left: &[Bdd], right: &[Bdd]) -> Fallible<Bits> {
@@ -163,10 +163,36 @@ impl Evaluator<'_> {
     }
 }
 
+/// Whether an expression of one bit can hold, with some value of the inputs of these widths.
+pub(crate) fn can_hold(expression: &Expression, inputs: &[u32], read: &dyn Fn(Place) -> (u64, u32)) -> bool {
+    // Bits of equal weight stand together, as in the encoding.
+    let widest = inputs.iter().copied().max().unwrap_or(0);
+    let mut own: Vec<Vec<Variable>> = vec![Vec::new(); inputs.len()];
+    let mut count = 0;
+    for bit in 0..widest {
+        for (input, _) in inputs.iter().enumerate().filter(|&(_, &width)| bit < width) {
+            own[input].push(Variable(count));
+            count += 1;
+        }
+    }
+    let capacity = Capacity { nodes: 1 << 20, cache: 1 << 14 };
+    let holds = || {
+        let store = Store::new(count, capacity)?;
+        let read = |place| {
+            let (value, width) = read(place);
+            constant(&store, value, width)
+        };
+        let input = |index: u32| variables(&store, &own[index as usize]);
+        let evaluator = Evaluator { store: &store, read: &read, input: &input };
+        evaluator.bits(expression).map(|bits| !bits[0].is_false())
+    };
+    // Where even this is too much, a guard is more likely to hold than not.
+    holds().unwrap_or(true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bdd::Capacity;
 
     /// Every operator on every pair of values of three bits: as the numbers do it.
     #[test]

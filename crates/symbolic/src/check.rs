@@ -1,7 +1,7 @@
 //! A check: one question to one network, over growing numbers of contexts.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -10,22 +10,28 @@ use selvedge_core::{
     ViolationKind,
 };
 
-use crate::bdd::{Bdd, Capacity, Fallible, Full};
-use crate::configurations::{Written, write};
+use crate::bdd::{Capacity, Fallible, Full};
+use crate::configurations::{Heads, Written, write};
 use crate::context_bounded::{Context, Search, Watch};
 use crate::converge::Converging;
-use crate::encoding::Encoding;
+use crate::encoding::{Block, Encoding};
 use crate::fork::Slots;
 use crate::goal;
 use crate::interpreter::{Configuration, Interpreter};
-use crate::marker::{Marker, markers};
+use crate::marker::markers;
 use crate::network::{LabelId, Network};
+use crate::pattern::Pattern;
 use crate::replay::{Replayed, replay, rerun, top};
 use crate::split::Splitting;
 use crate::witness::{End, execution};
 use crate::{Error, memory};
 
 /// What is looked for.
+///
+/// ```
+/// use selvedge_symbolic::Goal;
+/// assert_eq!(Goal::default(), Goal::Violation);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Goal {
     /// A label that is a violation, or a deadlock.
@@ -33,11 +39,20 @@ pub enum Goal {
     Violation,
     /// A label with this name, `name` or `procedure.name`.
     Label(String),
-    /// A configuration. Only for networks that create no threads.
-    Configuration(Configuration),
+    /// A configuration that looks so.
+    Configuration(Pattern),
 }
 
+/// The most created threads that a check takes: each of them is a process of its own, from the start.
+pub const MOST_THREADS: u32 = 64;
+
 /// How to look for it.
+///
+/// ```
+/// use selvedge_symbolic::{Goal, Options, Splitting};
+/// let options = Options { contexts: 6, goal: Goal::Label("main.END".into()), ..Options::default() };
+/// assert_eq!((options.splitting, options.threads), (Splitting::Lazy, 2));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Contexts, at most.
@@ -46,7 +61,7 @@ pub struct Options {
     pub splitting: Splitting,
     /// What is looked for.
     pub goal: Goal,
-    /// Threads that may be created, at most.
+    /// Threads that may be created, at most; no more than [`MOST_THREADS`].
     pub threads: u32,
     /// Bytes that the node store may take.
     pub memory: u64,
@@ -86,15 +101,17 @@ pub struct Progress {
     pub elapsed: Duration,
 }
 
+/// How often the progress of one number of contexts is told.
+const PROGRESS: Duration = Duration::from_millis(50);
+
 /// What a check found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The verdict and the coverage.
     pub outcome: Outcome,
-    /// What became of each line that has a label.
-    pub markers: Vec<Marker>,
-    /// The splitting that was used.
-    pub splitting: Splitting,
+    /// Where the network creates threads: whether an execution within the bounds that were finished creates more
+    /// than [`Options::threads`], which was not followed further.
+    pub threads_cut: Option<bool>,
 }
 
 /// Why a search ended before its bound.
@@ -103,18 +120,72 @@ enum Ended {
     Gap(String),
 }
 
-/// Checks a network.
+/// More BDD variables than this are refused: operations on BDDs recurse once a variable.
+const MOST_VARIABLES: u64 = 1 << 18;
+
+/// Stack that such a recursion takes for a variable, generously.
+const STACK_PER_VARIABLE: usize = 1 << 10;
+
+/// Stack that everything else takes.
+const STACK: usize = 16 << 20;
+
+/// Checks a network. `progress` is told how far the check is, and answers whether to go on.
+///
+/// The search runs on a thread of its own, with a stack for as many variables as there are.
+///
+/// # Errors
+/// When the network is not well formed or too large, or what is looked for is not one of its labels or
+/// configurations.
+///
+/// ```
+/// # use selvedge_symbolic::network::*;
+/// # let mut network = Network::default();
+/// # network.procedures.push(Procedure { name: "p".into(), locals: Vec::new() });
+/// # let entry = network.add_label("entry", ProcedureId(0));
+/// # network.processes.push(Process { name: "only".into(), entry });
+/// use selvedge_symbolic::{Options, check};
+/// let report = check(&network, &Options::default(), &mut |progress| progress.contexts < 100)?;
+/// assert!(report.outcome.holds());
+/// # Ok::<(), selvedge_symbolic::Error>(())
+/// ```
 pub fn check(
     network: &Network,
     options: &Options,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut (dyn FnMut(Progress) -> bool + Send),
 ) -> Result<Report, Error> {
+    let variables = variables_needed(network, options)?;
+    let stack = STACK + variables as usize * STACK_PER_VARIABLE;
+    std::thread::scope(|scope| {
+        let search = std::thread::Builder::new().name("symbolic search".into()).stack_size(stack);
+        let search = search.spawn_scoped(scope, || check_here(network, options, progress));
+        match search.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(report)) => report,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(error) => Err(Error::NoThread { message: error.to_string() }),
+        }
+    })
+}
+
+/// The BDD variables that a check needs, at most; an error if they are too many.
+fn variables_needed(network: &Network, options: &Options) -> Result<u64, Error> {
     network.validate()?;
-    let goal_labels = goal_labels(network, &options.goal)?;
-    if let Goal::Configuration(configuration) = &options.goal {
-        fits(network, configuration)?;
+    let slots = if network.forks() { options.threads } else { 0 };
+    if slots > MOST_THREADS {
+        return Err(Error::TooManyThreads { wanted: slots });
     }
-    let mut run = Run::new(network, options, goal_labels);
+    let needed = Encoding::variables_needed(&network.with_slots(slots).0, options.converge);
+    if needed > MOST_VARIABLES {
+        return Err(Error::TooManyBits { needed, most: MOST_VARIABLES });
+    }
+    Ok(needed)
+}
+
+fn check_here(
+    network: &Network,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Report, Error> {
+    let mut run = Run::new(network, options)?;
     run.lowered.validate()?;
     let ended = match run.search(progress) {
         Ok(ended) => ended?,
@@ -127,10 +198,26 @@ pub fn check(
 }
 
 /// Replays the schedule of a violation that an earlier check of the same network reported.
+///
+/// # Errors
+/// When the schedule is not one of the network's.
+///
+/// ```
+/// # use selvedge_symbolic::network::*;
+/// # let mut network = Network::default();
+/// # network.procedures.push(Procedure { name: "p".into(), locals: Vec::new() });
+/// # let entry = network.add_label("entry", ProcedureId(0));
+/// # network.processes.push(Process { name: "only".into(), entry });
+/// use selvedge_symbolic::{Goal, Options, check, replay_schedule};
+/// let options = Options { goal: Goal::Label("entry".into()), ..Options::default() };
+/// let report = check(&network, &options, &mut |_| true)?;
+/// let schedule = &report.outcome.violation().unwrap().schedule;
+/// let again = replay_schedule(&network, &options, schedule)?;
+/// assert!(again.outcome.violation().is_some());
+/// # Ok::<(), selvedge_symbolic::Error>(())
+/// ```
 pub fn replay_schedule(network: &Network, options: &Options, schedule: &Schedule) -> Result<Report, Error> {
-    network.validate()?;
-    let goal_labels = goal_labels(network, &options.goal)?;
-    let mut run = Run::new(network, options, goal_labels);
+    let mut run = Run::new(network, options)?;
     let replayed = rerun(network, options.threads, schedule)?;
     let running = replayed.trace.steps.last().map_or(0, |step| step.thread);
     // The thread that ran last, or one that was there from the start.
@@ -139,7 +226,7 @@ pub fn replay_schedule(network: &Network, options: &Options, schedule: &Schedule
     let found = match goal {
         Some(label) => Found::Label(label),
         _ if run.is_deadlock(&replayed.last, running) => Found::Deadlock,
-        _ if matches!(&options.goal, Goal::Configuration(wanted) if *wanted == replayed.last) => {
+        _ if matches!(&options.goal, Goal::Configuration(wanted) if wanted.matches(&replayed.last)) => {
             Found::Configuration
         }
         _ => {
@@ -157,52 +244,13 @@ fn goal_labels(network: &Network, goal: &Goal) -> Result<Vec<bool>, Error> {
         let looked_for = *goal == Goal::Violation;
         return Ok(network.labels.iter().map(|label| looked_for && label.violation.is_some()).collect());
     };
-    let full = |label: &crate::network::Label| {
-        format!("{}.{}", network.procedures[label.procedure.index()].name, label.name)
-    };
-    let found: Vec<bool> =
-        network.labels.iter().map(|label| label.name == *name || full(label) == *name).collect();
-    if found.contains(&true) {
-        return Ok(found);
+    let mut wanted = vec![false; network.labels.len()];
+    let found = network.labels_called(name);
+    if found.is_empty() {
+        return Err(network.unknown_label(name));
     }
-    let mut known: Vec<String> =
-        network.labels.iter().filter(|label| !label.name.contains(' ')).map(full).collect();
-    known.sort_unstable();
-    known.dedup();
-    known.truncate(12);
-    Err(Error::UnknownLabel { name: name.clone(), known })
-}
-
-/// Whether a configuration is one of a network's.
-fn fits(network: &Network, configuration: &Configuration) -> Result<(), Error> {
-    let fail = |message: &str| Err(Error::Configuration { message: message.into() });
-    if network.forks() {
-        return fail("the network creates threads, and configurations are not looked for then");
-    }
-    let values = |variables: &[crate::network::Variable], values: &[u64]| {
-        variables.len() == values.len()
-            && variables.iter().zip(values).all(|(variable, value)| value >> variable.width == 0)
-    };
-    if !values(&network.globals, &configuration.globals) {
-        return fail("the globals differ in number or width");
-    }
-    if configuration.threads.len() != network.processes.len() {
-        return fail("the number of processes differs");
-    }
-    for thread in &configuration.threads {
-        if !values(&network.registers, &thread.registers) {
-            return fail("the registers differ in number or width");
-        }
-        for frame in &thread.stack {
-            let Some(label) = network.labels.get(frame.label.index()) else {
-                return fail("a label does not exist");
-            };
-            if !values(&network.procedures[label.procedure.index()].locals, &frame.locals) {
-                return fail("the locals of a frame differ in number or width");
-            }
-        }
-    }
-    Ok(())
+    found.into_iter().for_each(|label| wanted[label.index()] = true);
+    Ok(wanted)
 }
 
 /// Numbers by their JSON names.
@@ -230,7 +278,6 @@ struct Run<'a> {
 #[derive(Default)]
 struct Seen {
     end: Option<(Found, End)>,
-    late: bool,
     counted: HashSet<Configuration>,
     uncountable: bool,
 }
@@ -244,9 +291,17 @@ enum Found {
 }
 
 impl<'a> Run<'a> {
-    fn new(network: &'a Network, options: &'a Options, goal_labels: Vec<bool>) -> Run<'a> {
+    fn new(network: &'a Network, options: &'a Options) -> Result<Run<'a>, Error> {
+        network.validate()?;
+        if network.forks() && options.threads > MOST_THREADS {
+            return Err(Error::TooManyThreads { wanted: options.threads });
+        }
+        let goal_labels = goal_labels(network, &options.goal)?;
+        if let Goal::Configuration(wanted) = &options.goal {
+            wanted.fits(network, options.threads)?;
+        }
         let (lowered, slots) = network.with_slots(options.threads);
-        Run {
+        Ok(Run {
             network,
             options,
             slots,
@@ -258,7 +313,7 @@ impl<'a> Run<'a> {
             statistics: Vec::new(),
             converged: false,
             overflown: false,
-        }
+        })
     }
 
     fn is_goal(&self, label: LabelId) -> bool {
@@ -266,7 +321,10 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the search. Running out of nodes is an error here; what was finished before is in `self`.
-    fn search(&mut self, progress: &mut dyn FnMut(Progress)) -> Fallible<Result<Option<Ended>, Error>> {
+    fn search(
+        &mut self,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Fallible<Result<Option<Ended>, Error>> {
         let encoding = Encoding::new(
             self.lowered.clone(),
             Capacity::of_bytes(self.options.memory),
@@ -287,38 +345,47 @@ impl<'a> Run<'a> {
         &mut self,
         encoding: &Encoding,
         tuples: &mut u64,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Fallible<Result<Option<Ended>, Error>> {
         let mut search = Search::new(encoding, self.options.splitting)?;
-        let mut converging = if self.options.converge { Converging::new(encoding)? } else { None };
-        let mut seen = Seen::default();
+        // A configuration is more than what is visible of it.
+        let visible = self.options.converge && !matches!(self.options.goal, Goal::Configuration(_));
+        let mut converging = if visible { Converging::new(encoding)? } else { None };
+        // Writing out a configuration takes time in the bits of its globals, and there may be a thousand.
+        const MOST_BITS: usize = 512;
+        let uncountable = encoding.globals(Block::Now).len() > MOST_BITS;
+        let mut seen = Seen { uncountable, ..Seen::default() };
         let wants_deadlock =
             self.options.goal == Goal::Violation && self.lowered.labels.iter().any(|label| label.blocks);
         while search.level < self.options.contexts && !search.is_exhausted() && !self.converged {
-            let finished = {
-                let this = &*self;
-                let stop_at = |label: LabelId| this.is_goal(label);
-                let level = search.level + 1;
-                search.advance(&stop_at, &mut |context| {
-                    *tuples = context.expanded;
-                    progress(Progress {
-                        contexts: level,
-                        tuples: context.expanded,
-                        nodes: encoding.store.sample() as u64,
-                        elapsed: this.began.elapsed(),
-                    });
-                    this.watch(encoding, context, wants_deadlock, &mut seen)
-                })
+            let level = search.level + 1;
+            let mut told: Option<Instant> = None;
+            let mut stopped = None;
+            let mut go_on = |expanded| {
+                *tuples = expanded;
+                stopped = self.over_time();
+                if stopped.is_none() && told.is_none_or(|told| told.elapsed() > PROGRESS) {
+                    told = Some(Instant::now());
+                    let (nodes, elapsed) = (encoding.store.sample() as u64, self.began.elapsed());
+                    if !progress(Progress { contexts: level, tuples: expanded, nodes, elapsed }) {
+                        stopped = Some("it was interrupted".to_string());
+                    }
+                }
+                stopped.is_none()
             };
-            self.note_reached(&search);
-            if !finished? {
+            let finished = search.advance(&|label| self.is_goal(label), &mut go_on, &mut |context| {
+                self.watch(encoding, context, wants_deadlock, &mut seen)
+            });
+            let finished = finished?;
+            let heads = self.slots.heads(&search)?;
+            self.note_reached(&heads);
+            if !finished {
                 if let Some((found, end)) = seen.end.take() {
                     return self.violation(&search, found, &end);
                 }
-                let limit = self.options.time.unwrap_or_default();
-                return Ok(Ok(Some(Ended::Gap(format!("the time limit of {limit:?} was reached")))));
+                return Ok(Ok(Some(Ended::Gap(stopped.expect("a search stops for a reason")))));
             }
-            self.row(&search, &seen);
+            self.row(&search, &heads, &seen);
             self.overflown |= self
                 .slots
                 .overflow
@@ -331,16 +398,13 @@ impl<'a> Run<'a> {
                 self.converged = converging.level_finished(&search)?;
             }
         }
-        if search.is_exhausted() {
-            self.converged = true;
-        }
-        if self.overflown {
-            return Ok(Ok(Some(Ended::Gap(format!(
-                "an execution creates more than {} threads (raise --threads)",
-                self.options.threads
-            )))));
-        }
         Ok(Ok(None))
+    }
+
+    /// That there is no time left, in words.
+    fn over_time(&self) -> Option<String> {
+        let limit = self.options.time.filter(|&limit| self.began.elapsed() > limit)?;
+        Some(format!("the time limit of {limit:?} was reached"))
     }
 
     fn watch(
@@ -357,18 +421,19 @@ impl<'a> Run<'a> {
                 return Ok(Watch::Stop);
             }
         }
+        let is_goal = |label: LabelId| self.is_goal(label);
+        if let Some((label, end)) = goal::created_at(encoding, context, &self.slots, &is_goal)? {
+            seen.end = Some((Found::Label(label), end));
+            return Ok(Watch::Stop);
+        }
         if wants_deadlock && let Some(end) = goal::deadlock(encoding, context, &self.slots)? {
             seen.end = Some((Found::Deadlock, end));
             return Ok(Watch::Stop);
         }
         if let Goal::Configuration(wanted) = &self.options.goal
-            && let Some(end) = goal::configuration(encoding, context, wanted)?
+            && let Some(end) = goal::configuration(encoding, context, &self.slots, wanted)?
         {
             seen.end = Some((Found::Configuration, end));
-            return Ok(Watch::Stop);
-        }
-        if self.options.time.is_some_and(|limit| self.began.elapsed() > limit) {
-            seen.late = true;
             return Ok(Watch::Stop);
         }
         if !seen.uncountable {
@@ -383,20 +448,17 @@ impl<'a> Run<'a> {
         Ok(Watch::GoOn)
     }
 
-    fn note_reached(&mut self, search: &Search<'_>) {
-        for heads in &search.heads {
-            for (reached, head) in self.reached.iter_mut().zip(heads) {
-                *reached |= !head.is_false();
-            }
+    fn note_reached(&mut self, heads: &Heads) {
+        for &label in heads.iter().flat_map(BTreeMap::keys) {
+            self.reached[label.index()] = true;
         }
     }
 
-    fn row(&mut self, search: &Search<'_>, seen: &Seen) {
-        let encoding = search.encoding;
-        let bits: usize = encoding.network.globals.iter().map(|global| global.width as usize).sum();
-        let all = search.heads.iter().flatten().filter(|head| !head.is_false());
-        let heads: f64 = all.map(|head: &Bdd| head.count(bits)).sum();
-        let mut extra = vec![("view_tuples", search.expanded), ("bdd_nodes", encoding.store.peak() as u64)];
+    fn row(&mut self, search: &Search<'_>, heads: &Heads, seen: &Seen) {
+        let bits: usize = self.network.globals.iter().map(|global| global.width as usize).sum();
+        let heads: f64 = heads.iter().flat_map(BTreeMap::values).map(|head| head.count(bits)).sum();
+        let nodes = search.encoding.store.peak() as u64;
+        let mut extra = vec![("view_tuples", search.expanded), ("bdd_nodes", nodes)];
         if heads < 9e15 {
             extra.push(("heads", heads as u64));
         }
@@ -410,10 +472,19 @@ impl<'a> Run<'a> {
         });
     }
 
+    /// What the rows have covered, if there are any.
     fn guarantee(&self) -> Option<Guarantee> {
         let last = self.rows.last()?.bound;
-        let bounds = Bounds { contexts: Some(last), ..Bounds::default() };
-        Some(Guarantee { bounds, complete: false })
+        let threads = self.overflown.then_some(self.options.threads);
+        Some(Guarantee {
+            // Where contexts no longer matter and threads do, only those are named.
+            bounds: Bounds {
+                contexts: (!self.converged || threads.is_none()).then_some(last),
+                threads,
+                ..Bounds::default()
+            },
+            complete: self.converged && threads.is_none(),
+        })
     }
 
     fn violation(
@@ -423,7 +494,7 @@ impl<'a> Run<'a> {
         end: &End,
     ) -> Fallible<Result<Option<Ended>, Error>> {
         let fail = |message: &str| Ok(Err(Error::Replay { message: message.into() }));
-        let Some(execution) = execution(search, end)? else {
+        let Some(execution) = execution(search, &self.slots, end)? else {
             return fail("no execution leads to what the search found");
         };
         let replayed = match replay(self.network, &self.slots, &self.lowered, &execution) {
@@ -433,10 +504,10 @@ impl<'a> Run<'a> {
         // The interpreter must see the violation where the search saw it.
         let last = &replayed.last;
         let seen = match found {
-            Found::Label(label) => top(last, end.process) == Some(label),
+            Found::Label(label) => (0..last.threads.len()).any(|thread| top(last, thread) == Some(label)),
             Found::Deadlock => self.is_deadlock(last, end.process),
             Found::Configuration => {
-                matches!(&self.options.goal, Goal::Configuration(wanted) if wanted == last)
+                matches!(&self.options.goal, Goal::Configuration(wanted) if wanted.matches(last))
             }
         };
         if !seen {
@@ -467,10 +538,11 @@ impl<'a> Run<'a> {
     /// As [`goal::deadlock`] defines it, on a configuration.
     fn is_deadlock(&self, last: &Configuration, running: usize) -> bool {
         let Ok(interpreter) = Interpreter::new(self.network, self.options.threads) else { return false };
-        let stands = |thread: usize| !interpreter.is_enabled(last, thread);
-        let blocked = |thread: usize| {
-            stands(thread) && top(last, thread).is_some_and(|label| self.network.label(label).blocks)
-        };
+        let stuck = |thread: usize| !interpreter.is_enabled(last, thread);
+        let blocks = |thread: usize| top(last, thread).is_some_and(|label| self.network.label(label).blocks);
+        let ends = |thread: usize| interpreter.rules_of(last, thread).is_empty();
+        let stands = |thread: usize| stuck(thread) && (blocks(thread) || ends(thread));
+        let blocked = |thread: usize| stuck(thread) && blocks(thread);
         if !interpreter.may_switch(last) {
             return blocked(running);
         }
@@ -518,17 +590,12 @@ impl<'a> Run<'a> {
             Some(Ended::Violated(violation)) => violation.location.clone(),
             _ => None,
         };
-        let markers = markers(self.network, &self.reached, violated.as_ref());
+        let lines = markers(self.network, &self.reached, violated.as_ref());
         let verdict = match ended {
             Some(Ended::Violated(violation)) => Verdict::Violated(violation),
             Some(Ended::Gap(reason)) => Verdict::Inconclusive(Gap { reason, covered }),
             None => match covered {
-                Some(Guarantee { bounds, .. }) => {
-                    Verdict::Holds(Guarantee { bounds, complete: self.converged })
-                }
-                None if self.converged => {
-                    Verdict::Holds(Guarantee { bounds: Bounds::default(), complete: true })
-                }
+                Some(guarantee) => Verdict::Holds(guarantee),
                 None => Verdict::Inconclusive(Gap {
                     reason: "no contexts were asked for (give --contexts 1 or more)".into(),
                     covered: None,
@@ -538,13 +605,13 @@ impl<'a> Run<'a> {
         let statistics = Statistics {
             elapsed,
             peak_memory_bytes: memory::peak(),
+            lines,
             extra: named(self.statistics),
             ..Statistics::default()
         };
         Report {
             outcome: Outcome { verdict, rows: self.rows, statistics },
-            markers,
-            splitting: self.options.splitting,
+            threads_cut: self.network.forks().then_some(self.overflown),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::automaton::{Automaton, Edges, Middle, State};
 use crate::bdd::{Bdd, Fallible, Variable};
-use crate::context_bounded::Context;
+use crate::context_bounded::{Context, Search};
 use crate::encoding::{Block, Encoding};
 use crate::expression::Place;
 use crate::fork::Slots;
@@ -16,9 +16,16 @@ use crate::network::LabelId;
 /// Values of BDD variables.
 pub(crate) type Point = Vec<(Variable, bool)>;
 
-/// The value that a point gives to a vector of variables; 0 for those that it does not name.
+/// Whether a point, in ascending order of its variables, names a variable and gives it 1.
+fn is_set(point: &Point, variable: Variable) -> bool {
+    debug_assert!(point.is_sorted());
+    point.binary_search_by_key(&variable, |&(other, _)| other).is_ok_and(|at| point[at].1)
+}
+
+/// The value that a point, in ascending order of its variables, gives to a vector of variables; 0 for those that it
+/// does not name.
 pub(crate) fn value(point: &Point, variables: &[Variable]) -> u64 {
-    let bit = |variable: &Variable| point.iter().any(|&(other, value)| other == *variable && value);
+    let bit = |variable: &Variable| is_set(point, *variable);
     variables.iter().enumerate().map(|(place, variable)| u64::from(bit(variable)) << place).sum()
 }
 
@@ -160,14 +167,8 @@ impl Writer<'_> {
             return Ok(());
         }
         let (names, given) = (self.names(state, Block::Entry), self.names(state, named));
-        let name: Point = names
-            .into_iter()
-            .zip(&given)
-            .map(|(entry, given)| {
-                let value = point.iter().any(|(variable, value)| variable == given && *value);
-                (entry, value)
-            })
-            .collect();
+        let name: Point =
+            names.into_iter().zip(&given).map(|(entry, given)| (entry, is_set(point, *given))).collect();
         for (&(label, to), relation) in middle.get(&from).into_iter().flatten() {
             let here = at(self.encoding, relation, &name)?;
             let variables = [self.locals(label), self.names(to, Block::Below)].concat();
@@ -204,12 +205,13 @@ pub(crate) fn write(
     limit: usize,
     into: &mut HashSet<Configuration>,
 ) -> Fallible<Written> {
-    let (starts, nows) = (encoding.globals(Block::Start), encoding.globals(Block::Now));
+    let (mut starts, nows) = (encoding.globals(Block::Start), encoding.globals(Block::Now));
+    starts.sort_unstable();
     let both = [starts.clone(), nows.clone()].concat();
     let Some(pairs) = points(context.globals, &both, limit) else { return Ok(Written::TooMany) };
     let mut writer = Writer { encoding, depth, limit, work: 0, too_many: false, too_deep: false };
     for pair in pairs {
-        let is_start = |variable: &Variable| starts.contains(variable);
+        let is_start = |variable: &Variable| starts.binary_search(variable).is_ok();
         let start: Point = pair.iter().filter(|(variable, _)| is_start(variable)).copied().collect();
         let globals: Vec<u64> = (0..encoding.network.globals.len() as u32)
             .map(|index| value(&pair, encoding.bits_of(Place::Global(index), Block::Now, None)))
@@ -256,7 +258,51 @@ fn combine(lists: &[Vec<Thread>], chosen: &mut Vec<Thread>, visit: &mut dyn FnMu
     }
 }
 
+/// For each process and label on top of its stack, the globals, over `Now`; only those that are not empty.
+pub(crate) type Heads = Vec<BTreeMap<LabelId, Bdd>>;
+
 impl Slots {
+    /// The heads of a search, in terms of the network with forks.
+    pub(crate) fn heads(&self, search: &Search<'_>) -> Fallible<Heads> {
+        let encoding = search.encoding;
+        let own = (self.globals..encoding.network.globals.len()).flat_map(|index| {
+            encoding.bits_of(Place::Global(index as u32), Block::Now, None).iter().copied()
+        });
+        let own = encoding.store.cube(own)?;
+        let mut all = Heads::new();
+        for (process, labels) in search.heads.iter().enumerate() {
+            let mut heads = BTreeMap::new();
+            let mut add = |label: LabelId, globals: Bdd| {
+                let globals = match heads.remove(&label) {
+                    Some(known) => globals.or(&known)?,
+                    None => globals,
+                };
+                if !globals.is_false() {
+                    heads.insert(label, globals);
+                }
+                Ok(())
+            };
+            for (index, globals) in labels.iter().enumerate() {
+                if index < self.labels {
+                    add(LabelId(index as u32), globals.exists(&own)?)?;
+                    continue;
+                }
+                let waits = process
+                    .checked_sub(self.processes)
+                    .filter(|&slot| self.waiting[slot].index() == index && !globals.is_false());
+                // A thread that has been created and has not moved is at its entry.
+                for (number, &entry) in self.entries.iter().enumerate() {
+                    if let Some(slot) = waits {
+                        let created = self.is_created(encoding, slot, number)?;
+                        add(entry, globals.and_exists(&created, &own)?)?;
+                    }
+                }
+            }
+            all.push(heads);
+        }
+        Ok(all)
+    }
+
     /// The configuration of the network with forks that one of the network with slots stands for; several, if a
     /// fresh local may be anything; none, if a thread was created for which there was no slot.
     pub(crate) fn original(

@@ -13,7 +13,7 @@
 //! 4. Contexts may end only where the switch guard holds; what is reached elsewhere counts as reached all the
 //!    same.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::automaton::{Automaton, Edges, State};
@@ -43,8 +43,6 @@ pub(crate) struct Context<'a> {
     pub(crate) saturation: &'a Saturation,
     /// `U'(g, g')`.
     pub(crate) globals: &'a Bdd,
-    /// Tuples that have been taken from the worklist.
-    pub(crate) expanded: u64,
 }
 
 /// What a watcher answers.
@@ -61,7 +59,7 @@ pub(crate) struct Search<'a> {
     pub(crate) nodes: Vec<Node>,
     /// The tuples of the level that is to be expanded next.
     frontier: Vec<usize>,
-    known: HashMap<(usize, Vec<Rc<Automaton>>), ()>,
+    known: HashSet<(usize, Vec<Rc<Automaton>>)>,
     /// The tuples by their last process, and if splitting is eager by their globals: only those can contain
     /// another.
     comparable: HashMap<(usize, Option<Bdd>), Vec<usize>>,
@@ -100,7 +98,7 @@ impl<'a> Search<'a> {
             splitting,
             nodes: Vec::new(),
             frontier: Vec::new(),
-            known: HashMap::new(),
+            known: HashSet::new(),
             comparable: HashMap::new(),
             heads: vec![vec![encoding.store.falsity(); network.labels.len()]; network.processes.len()],
             level: 0,
@@ -126,10 +124,12 @@ impl<'a> Search<'a> {
         self.frontier.is_empty()
     }
 
-    /// Adds a context: expands every tuple of the frontier. Answers whether the watcher let it finish.
+    /// Adds a context: expands every tuple of the frontier. `go_on` is asked again and again, with the number of
+    /// tuples that have been taken from the worklist. Answers whether it and the watcher let the context finish.
     pub(crate) fn advance(
         &mut self,
         stop_at: &dyn Fn(LabelId) -> bool,
+        go_on: &mut dyn FnMut(u64) -> bool,
         watch: &mut dyn FnMut(&Context<'_>) -> Fallible<Watch>,
     ) -> Fallible<bool> {
         let frontier = std::mem::take(&mut self.frontier);
@@ -137,7 +137,7 @@ impl<'a> Search<'a> {
             self.expanded += 1;
             for process in 0..self.encoding.network.processes.len() {
                 if self.nodes[node].process != Some(process)
-                    && self.expand(node, process, stop_at, watch)? == Watch::Stop
+                    && self.expand(node, process, stop_at, go_on, watch)? == Watch::Stop
                 {
                     return Ok(false);
                 }
@@ -152,25 +152,23 @@ impl<'a> Search<'a> {
         node: usize,
         process: usize,
         stop_at: &dyn Fn(LabelId) -> bool,
+        go_on: &mut dyn FnMut(u64) -> bool,
         watch: &mut dyn FnMut(&Context<'_>) -> Fallible<Watch>,
     ) -> Fallible<Watch> {
         let encoding = self.encoding;
         let views = self.nodes[node].views.clone();
-        let saturation = post_star(encoding, &views[process], stop_at, false)?;
+        let expanded = self.expanded;
+        let saturation = post_star(encoding, &views[process], stop_at, &mut || go_on(expanded), false)?;
+        if saturation.interrupted {
+            return Ok(Watch::Stop);
+        }
         // The first tuple is shown even where nothing moves: nothing else shows the first configurations.
         if !saturation.grew && self.nodes[node].parent.is_some() {
             return Ok(Watch::GoOn);
         }
         let globals = saturation.globals(encoding)?;
         self.note_heads(process, &views, &saturation, &globals)?;
-        let context = Context {
-            node,
-            process,
-            views: &views,
-            saturation: &saturation,
-            globals: &globals,
-            expanded: self.expanded,
-        };
+        let context = Context { node, process, views: &views, saturation: &saturation, globals: &globals };
         if watch(&context)? == Watch::Stop || saturation.stopped_at.is_some() {
             return Ok(Watch::Stop);
         }
@@ -185,6 +183,9 @@ impl<'a> Search<'a> {
             split(encoding, self.splitting, &switches, &mut passive.chain(below))?
         };
         for step in classes {
+            if !go_on(expanded) {
+                return Ok(Watch::Stop);
+            }
             let mut next = Vec::with_capacity(views.len());
             for (index, view) in views.iter().enumerate() {
                 next.push(Rc::new(if index == process {
@@ -205,7 +206,7 @@ impl<'a> Search<'a> {
 
     /// Whether no tuple with the same last process contains this one; if so, notes it.
     fn is_new(&mut self, process: usize, step: &Bdd, views: &[Rc<Automaton>]) -> Fallible<bool> {
-        if self.known.insert((process, views.to_vec()), ()).is_some() {
+        if !self.known.insert((process, views.to_vec())) {
             return Ok(false);
         }
         let globals = match self.splitting {

@@ -24,7 +24,7 @@ use std::rc::Rc;
 use crate::bdd::{Bdd, Capacity, Cube, Fallible, Renaming, Store, Variable};
 use crate::bits::{self, Bits, Evaluator};
 use crate::expression::{Expression, Place};
-use crate::network::{Effect, Initial, LabelId, Network, Rule, RuleId, Target};
+use crate::network::{Assignment, Effect, Initial, LabelId, Network, Rule, RuleId, Target};
 
 /// A copy of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -101,6 +101,8 @@ pub(crate) struct Quantify {
     pub(crate) inputs: Cube,
     /// `Now` of locals.
     pub(crate) locals: Cube,
+    /// `Now` of registers and locals.
+    pub(crate) frame: Cube,
     /// `Now` of globals and registers, and `Fresh` of locals: what is visible besides the frame below a call.
     pub(crate) all_but_locals: Cube,
     /// All `Next` and `Fresh`: what a rule makes.
@@ -120,33 +122,62 @@ pub(crate) struct Rename {
     pub(crate) fresh_to_now: Renaming,
 }
 
+/// For each index of a local, the width of the widest, and whether some rule gives it to a fresh frame.
+fn widest_locals(network: &Network) -> Vec<(u32, bool)> {
+    let mut locals: Vec<(u32, bool)> = Vec::new();
+    for procedure in &network.procedures {
+        for (index, local) in procedure.locals.iter().enumerate() {
+            if locals.len() <= index {
+                locals.push((0, false));
+            }
+            locals[index].0 = locals[index].0.max(local.width);
+        }
+    }
+    for index in network.rules.iter().flat_map(fresh_targets) {
+        locals[index as usize].1 = true;
+    }
+    locals
+}
+
+/// For each index of an input, the width of the widest.
+fn widest_inputs(network: &Network) -> Vec<u32> {
+    let mut inputs: Vec<u32> = Vec::new();
+    for rule in &network.rules {
+        for (index, &width) in rule.inputs.iter().enumerate() {
+            if inputs.len() <= index {
+                inputs.push(0);
+            }
+            inputs[index] = inputs[index].max(width);
+        }
+    }
+    inputs
+}
+
+/// The bits that the number of a label, or of none, takes.
+fn label_bits(network: &Network) -> u32 {
+    u32::BITS - (network.labels.len() as u32).leading_zeros()
+}
+
 impl Encoding {
+    /// How many BDD variables a network needs, at most.
+    pub(crate) fn variables_needed(network: &Network, visible: bool) -> u64 {
+        let sum = |widths: &mut dyn Iterator<Item = u32>| widths.map(u64::from).sum::<u64>();
+        let globals = sum(&mut network.globals.iter().map(|variable| variable.width));
+        let registers = sum(&mut network.registers.iter().map(|variable| variable.width));
+        let locals = sum(&mut widest_locals(network).iter().map(|&(width, _)| width));
+        let inputs = sum(&mut widest_inputs(network).into_iter());
+        let tops = if visible { network.processes.len() as u64 } else { 0 };
+        6 * globals
+            + 2 * registers
+            + 5 * locals
+            + inputs
+            + tops * (registers + locals + u64::from(label_bits(network)))
+    }
+
     /// Encodes a network without forks.
     pub(crate) fn new(network: Rc<Network>, capacity: Capacity, visible: bool) -> Fallible<Encoding> {
         let mut layout = Layout::default();
-        let mut locals: Vec<(u32, bool)> = Vec::new();
-        for procedure in &network.procedures {
-            for (index, local) in procedure.locals.iter().enumerate() {
-                if locals.len() <= index {
-                    locals.push((0, false));
-                }
-                locals[index].0 = locals[index].0.max(local.width);
-            }
-        }
-        for assignment in network.rules.iter().flat_map(|rule| &rule.assignments) {
-            if let Target::Fresh(index) = assignment.target {
-                locals[index as usize].1 = true;
-            }
-        }
-        let mut inputs: Vec<u32> = Vec::new();
-        for rule in &network.rules {
-            for (index, &width) in rule.inputs.iter().enumerate() {
-                if inputs.len() <= index {
-                    inputs.push(0);
-                }
-                inputs[index] = inputs[index].max(width);
-            }
-        }
+        let (locals, inputs) = (widest_locals(&network), widest_inputs(&network));
         use Block::*;
         let globals: Vec<_> = network
             .globals
@@ -165,7 +196,7 @@ impl Encoding {
             .collect();
         let inputs: Vec<_> = inputs.iter().map(|&width| layout.add(width, &[Fresh])).collect();
         // Visible states have the top of every process side by side: a copy of registers and locals for each.
-        let label_bits = u32::BITS - (network.labels.len() as u32).leading_zeros();
+        let label_bits = label_bits(&network);
         let copies: Vec<Vec<usize>> = (0..if visible { network.processes.len() } else { 0 })
             .map(|_| {
                 let registers = network.registers.iter().map(|variable| variable.width);
@@ -224,6 +255,7 @@ impl Encoding {
             saved_and_entry: joined(&[of(&locals, &[Now, Entry]), of(&globals, &[Entry])])?,
             inputs: store.cube(inputs.iter().flatten().copied())?,
             locals: store.cube(of(&locals, &[Now]))?,
+            frame: joined(&[of(&registers, &[Now]), of(&locals, &[Now])])?,
             all_but_locals: joined(&[of(&globals, &[Now]), of(&registers, &[Now]), of(&locals, &[Fresh])])?,
             made: joined(&[of(&globals, &[Next]), of(&registers, &[Next]), of(&locals, &[Next, Fresh])])?,
         };
@@ -399,8 +431,7 @@ impl Encoding {
     }
 
     fn compile(&self, rule: &Rule) -> Fallible<Compiled> {
-        let (mut relation, changed) = self.relation(rule)?;
-        relation = relation.exists(&self.quantify.inputs)?;
+        let (relation, changed) = (self.relation_without_inputs(rule)?, self.changed(rule)?);
         let (mut gone, mut pairs) = (Vec::new(), Vec::new());
         for &place in &changed {
             let now = self.bits_of(place, Block::Now, Some(rule.from));
@@ -456,62 +487,122 @@ impl Encoding {
         Ok(all)
     }
 
-    /// The relation with inputs, and what it changes of the frame that was there.
-    pub(crate) fn relation(&self, rule: &Rule) -> Fallible<(Bdd, BTreeSet<Place>)> {
-        let store = &self.store;
-        let read = |place| bits::variables(store, self.bits_of(place, Block::Now, Some(rule.from)));
-        let input = |index: u32| {
-            let width = rule.inputs[index as usize] as usize;
-            bits::variables(store, &self.inputs[index as usize][..width])
-        };
-        let evaluator = Evaluator { store, read: &read, input: &input };
-        let mut relation = evaluator.bits(&rule.guard)?.remove(0);
+    /// What a rule changes, besides making a frame.
+    pub(crate) fn changed(&self, rule: &Rule) -> Fallible<BTreeSet<Place>> {
         let mut changed = BTreeSet::new();
-        let become_ = |relation: Bdd, variables: &[Variable], value: &[Bdd]| -> Fallible<Bdd> {
-            relation.and(&bits::equal(store, &bits::variables(store, variables), value)?)
-        };
         for assignment in &rule.assignments {
-            let value = evaluator.bits(&assignment.value)?;
             match &assignment.target {
-                Target::Place(place) => {
-                    changed.insert(*place);
-                    let next = self.bits_of(*place, Block::Next, Some(rule.from));
-                    relation = become_(relation, next, &value)?;
-                }
+                Target::Place(place) => drop(changed.insert(*place)),
                 Target::Element(array, index) => {
-                    let index = evaluator.bits(index)?;
+                    let index = self.rule_value(rule, index)?;
                     for (number, place) in array.elements().enumerate() {
-                        let Some(here) = evaluator.is_number(&index, number as u64)? else { continue };
-                        if here.is_false() {
-                            continue;
+                        if bits::is_number(&self.store, &index, number as u64)?
+                            .is_some_and(|is| !is.is_false())
+                        {
+                            changed.insert(place);
                         }
-                        let old = read(place);
-                        let new: Fallible<Bits> =
-                            value.iter().zip(&old).map(|(new, old)| here.if_else(new, old)).collect();
-                        changed.insert(place);
-                        let next = self.bits_of(place, Block::Next, Some(rule.from));
-                        relation = become_(relation, next, &new?)?;
                     }
                 }
-                Target::Fresh(index) => {
-                    let label = fresh_label(rule).expect("a fresh local is of a fresh frame");
-                    let fresh = self.bits_of(Place::Local(*index), Block::Fresh, Some(label));
-                    relation = become_(relation, fresh, &value)?;
-                }
+                Target::Fresh(_) => {}
             }
         }
+        Ok(changed)
+    }
+
+    /// The value of an expression of a rule's, in `Now`.
+    fn rule_value(&self, rule: &Rule, expression: &Expression) -> Fallible<Bits> {
+        let store = &self.store;
+        let read = |place| bits::variables(store, self.bits_of(place, Block::Now, Some(rule.from)));
+        let input = |index: u32| bits::variables(store, self.input_variables(rule)[index as usize]);
+        Evaluator { store, read: &read, input: &input }.bits(expression)
+    }
+
+    /// The relation of a rule, with its inputs, where `known` holds.
+    pub(crate) fn relation(&self, rule: &Rule, known: &Bdd) -> Fallible<Bdd> {
+        let mut relation = known.and(&self.rule_value(rule, &rule.guard)?[0])?;
+        for assignment in &rule.assignments {
+            relation = relation.and(&self.assigned(rule, assignment)?)?;
+        }
+        relation.and(&self.unassigned_parameters(rule)?)
+    }
+
+    /// The relation of a rule without its inputs. An input that only one part mentions goes before the parts are
+    /// put together: `a, b, c := *, *, *` needs no more nodes than `skip`.
+    fn relation_without_inputs(&self, rule: &Rule) -> Fallible<Bdd> {
+        let mut mentioned = vec![0; rule.inputs.len()];
+        let mut mention = |parts: &[&Expression]| {
+            let mut own = BTreeSet::new();
+            parts.iter().for_each(|part| part.inputs(&mut own));
+            own.iter().for_each(|&index: &u32| mentioned[index as usize] += 1);
+            own
+        };
+        let of_guard = mention(&[&rule.guard]);
+        let of_assignments: Vec<BTreeSet<u32>> = rule
+            .assignments
+            .iter()
+            .map(|assignment| match &assignment.target {
+                Target::Element(_, index) => mention(&[&assignment.value, index]),
+                Target::Place(_) | Target::Fresh(_) => mention(&[&assignment.value]),
+            })
+            .collect();
+        let variables = self.input_variables(rule);
+        let alone = |part: Bdd, inputs: &BTreeSet<u32>| {
+            let own = inputs.iter().filter(|&&index| mentioned[index as usize] == 1);
+            let own = own.flat_map(|&index| variables[index as usize].iter().copied());
+            part.exists(&self.store.cube(own)?)
+        };
+        let mut relation = alone(self.rule_value(rule, &rule.guard)?.remove(0), &of_guard)?;
+        for (assignment, inputs) in rule.assignments.iter().zip(&of_assignments) {
+            relation = relation.and(&alone(self.assigned(rule, assignment)?, inputs)?)?;
+        }
+        relation.and(&self.unassigned_parameters(rule)?)?.exists(&self.quantify.inputs)
+    }
+
+    /// What an assignment of a rule says of `Next` and `Fresh`.
+    fn assigned(&self, rule: &Rule, assignment: &Assignment) -> Fallible<Bdd> {
+        let store = &self.store;
+        let becomes = |variables: &[Variable], value: &[Bdd]| {
+            bits::equal(store, &bits::variables(store, variables), value)
+        };
+        let value = self.rule_value(rule, &assignment.value)?;
+        match &assignment.target {
+            Target::Place(place) => becomes(self.bits_of(*place, Block::Next, Some(rule.from)), &value),
+            Target::Element(array, index) => {
+                let index = self.rule_value(rule, index)?;
+                let mut all = store.truth();
+                for (number, place) in array.elements().enumerate() {
+                    let Some(here) = bits::is_number(store, &index, number as u64)? else { continue };
+                    if here.is_false() {
+                        continue;
+                    }
+                    let old = bits::variables(store, self.bits_of(place, Block::Now, Some(rule.from)));
+                    let new: Fallible<Bits> =
+                        value.iter().zip(&old).map(|(new, old)| here.if_else(new, old)).collect();
+                    all = all.and(&becomes(self.bits_of(place, Block::Next, Some(rule.from)), &new?)?)?;
+                }
+                Ok(all)
+            }
+            Target::Fresh(index) => {
+                let label = fresh_label(rule).expect("a fresh local is of a fresh frame");
+                becomes(self.bits_of(Place::Local(*index), Block::Fresh, Some(label)), &value)
+            }
+        }
+    }
+
+    /// What holds of parameters that another push of the same callee assigns and this one does not.
+    fn unassigned_parameters(&self, rule: &Rule) -> Fallible<Bdd> {
+        let mut all = self.store.truth();
         if let Effect::Push { callee, .. } = rule.effect {
-            // A parameter that another push assigns and this one does not.
             let assigned: BTreeSet<u32> = fresh_targets(rule).collect();
             for index in self.parameters(callee).difference(&assigned) {
                 let local = &self.network.procedure_of(callee).locals[*index as usize];
                 if let Initial::Value(value) = local.initial {
                     let fresh = self.bits_of(Place::Local(*index), Block::Fresh, Some(callee));
-                    relation = relation.and(&self.point(fresh, value)?)?;
+                    all = all.and(&self.point(fresh, value)?)?;
                 }
             }
         }
-        Ok((relation, changed))
+        Ok(all)
     }
 
     /// The BDD variables of a rule's inputs.

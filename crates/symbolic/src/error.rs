@@ -19,6 +19,23 @@ pub enum Error {
         /// Names that there are, the nearest first.
         known: Vec<String>,
     },
+    /// More threads may be created than a check takes.
+    TooManyThreads {
+        /// How many were asked for.
+        wanted: u32,
+    },
+    /// The variables have more bits than a check takes.
+    TooManyBits {
+        /// The BDD variables that they need.
+        needed: u64,
+        /// The most that there can be.
+        most: u64,
+    },
+    /// The system gave the search no thread to run on.
+    NoThread {
+        /// What it said.
+        message: String,
+    },
     /// A configuration that was asked about does not fit the network.
     Configuration {
         /// What does not fit.
@@ -45,9 +62,23 @@ impl fmt::Display for Error {
                     write!(f, "there is {}", known.join(", "))
                 }
             }
+            Error::TooManyThreads { wanted } => write!(
+                f,
+                "{wanted} created threads are too many; at most {} can be asked for (give a smaller --threads)",
+                crate::MOST_THREADS
+            ),
+            Error::TooManyBits { needed, most } => write!(
+                f,
+                "the variables have too many bits: they need {needed} BDD variables, and {most} is the most; use \
+                 shorter arrays or narrower types"
+            ),
+            Error::NoThread { message } => {
+                write!(f, "the search has no thread to run on: {message}; free some memory")
+            }
             Error::Configuration { message } => write!(
                 f,
-                "the configuration does not fit the network: {message}; give every global and every stack"
+                "the configuration does not fit the program: {message}; it is `x = 1 | top / below | top`: \
+                 globals, and a stack for each thread that exists"
             ),
             Error::Replay { message } => write!(
                 f,

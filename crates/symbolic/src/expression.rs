@@ -4,6 +4,7 @@
 //! here, on numbers, and the encoder, on BDDs. Values are unsigned, of 1 to [`MAX_WIDTH`] bits; arithmetic
 //! wraps; the operands of an operator have equal widths.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The widest value.
@@ -96,6 +97,13 @@ impl Array {
 }
 
 /// An expression.
+///
+/// ```
+/// use selvedge_symbolic::expression::{Expression, Operator};
+/// let sum = Expression::binary(Operator::Add, Expression::constant(3, 2), Expression::constant(2, 2));
+/// let none = |_| unreachable!("it reads nothing");
+/// assert_eq!(sum.evaluate(&none, &[]), (1, 2));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Expression {
     /// A number of a given width.
@@ -166,15 +174,18 @@ impl Expression {
         Expression::binary(Operator::Equal, self, Expression::constant(value, width))
     }
 
-    /// Whether it depends on inputs.
-    pub fn has_inputs(&self) -> bool {
+    /// Adds the inputs that it mentions.
+    pub(crate) fn inputs(&self, into: &mut BTreeSet<u32>) {
         match self {
-            Expression::Constant { .. } | Expression::Read(_) => false,
-            Expression::Input(_) => true,
-            Expression::Element(_, of) | Expression::Not(of) | Expression::Resize(_, of) => of.has_inputs(),
-            Expression::Binary(_, left, right) => left.has_inputs() || right.has_inputs(),
+            Expression::Constant { .. } | Expression::Read(_) => {}
+            Expression::Input(index) => drop(into.insert(*index)),
+            Expression::Element(_, of) | Expression::Not(of) | Expression::Resize(_, of) => of.inputs(into),
+            Expression::Binary(_, left, right) => {
+                left.inputs(into);
+                right.inputs(into);
+            }
             Expression::If(condition, yes, no) => {
-                condition.has_inputs() || yes.has_inputs() || no.has_inputs()
+                [condition, yes, no].into_iter().for_each(|of| of.inputs(into));
             }
         }
     }

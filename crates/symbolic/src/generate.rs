@@ -3,7 +3,7 @@
 //! Here, and not in a test, so that other engines can be tested on the same programs: a network made with
 //! [`Shape::recursion`] off has bounded stacks and can be translated for an engine that has none.
 
-use crate::expression::{Expression, Operator, Place};
+use crate::expression::{Array, Expression, Operator, Place};
 use crate::network::{
     Assignment, Effect, Initial, LabelId, Network, Procedure, ProcedureId, Process, Rule, Target, Variable,
 };
@@ -52,6 +52,13 @@ pub struct Shape {
 }
 
 /// Makes the network of a seed.
+///
+/// ```
+/// use selvedge_symbolic::generate::{Shape, network};
+/// let shape = Shape { processes: 2, recursion: true, forks: false, rich: false };
+/// assert!(network(7, shape).validate().is_ok());
+/// assert_eq!(network(7, shape), network(7, shape));
+/// ```
 pub fn network(seed: u64, shape: Shape) -> Network {
     let mut random = Random::new(seed);
     let mut maker = Maker { shape, network: Network::default() };
@@ -189,10 +196,28 @@ impl Maker {
                 }
             }
         }
+        // An element of the globals, if there are two of a width, instead of the globals themselves.
+        if let Some((array, width)) = self.array()
+            && random.percent(15)
+        {
+            targets.retain(|(target, _)| !matches!(target, Target::Place(Place::Global(_))));
+            let bits = 1 + random.below(2) as u32;
+            let index = self.expression(random, rule.from, &rule.inputs, bits, 1);
+            targets.push((Target::Element(array, index), width));
+        }
         for (target, width) in targets {
             let value = self.expression(random, rule.from, &rule.inputs, width, 2);
             rule.assignments.push(Assignment { target, value });
         }
+    }
+
+    /// The globals as an array: of networks with arrays, where there are several globals of one width.
+    fn array(&self) -> Option<(Array, u32)> {
+        let globals = &self.network.globals;
+        let width = globals.first()?.width;
+        let is_one =
+            self.shape.rich && globals.len() > 1 && globals.iter().all(|global| global.width == width);
+        is_one.then_some((Array { first: Place::Global(0), length: globals.len() as u32 }, width))
     }
 
     fn expression(
@@ -225,6 +250,13 @@ impl Maker {
             return if is == width { leaf } else { Expression::Resize(width, Box::new(leaf)) };
         }
         let below = |random: &mut Random, width| self.expression(random, at, inputs, width, depth - 1);
+        if let Some((array, is)) = self.array()
+            && is == width
+            && random.percent(10)
+        {
+            let index = below(random, 1 + (depth > 1) as u32);
+            return Expression::Element(array, Box::new(index));
+        }
         match random.below(4) {
             0 => below(random, width).inverted(),
             1 => {
@@ -233,15 +265,16 @@ impl Maker {
                 Expression::If(Box::new(condition), Box::new(yes), Box::new(no))
             }
             2 if width == 1 => {
-                let operators = [Operator::Equal, Operator::NotEqual, Operator::Less, Operator::LessEqual];
-                let operator = operators[random.below(4) as usize];
+                use Operator::{Equal, Less, LessEqual, NotEqual, SignedLess};
+                let operators = [Equal, NotEqual, Less, LessEqual, SignedLess];
+                let operator = operators[random.below(5) as usize];
                 let (left, right) = (below(random, 2), below(random, 2));
                 Expression::binary(operator, left, right)
             }
             _ => {
-                use Operator::{Add, And, Multiply, Or, ShiftLeft, Subtract, Xor};
-                let operators = [Add, Subtract, And, Or, Xor, Multiply, ShiftLeft];
-                let operator = operators[random.below(7) as usize];
+                use Operator::{Add, And, Multiply, Or, ShiftLeft, ShiftRight, Subtract, Xor};
+                let operators = [Add, Subtract, And, Or, Xor, Multiply, ShiftLeft, ShiftRight];
+                let operator = operators[random.below(8) as usize];
                 let (left, right) = (below(random, width), below(random, width));
                 Expression::binary(operator, left, right)
             }

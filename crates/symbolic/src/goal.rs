@@ -1,15 +1,17 @@
 //! What a search looks for: labels, deadlocks, configurations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::automaton::{Edges, Middle, State};
+use crate::automaton::{Automaton, Edges, Middle, State};
 use crate::bdd::{Bdd, Fallible};
-use crate::configurations::{at, cube_of};
+use crate::configurations::cube_of;
 use crate::context_bounded::Context;
 use crate::encoding::{Block, Encoding};
+use crate::expression::Place;
 use crate::fork::Slots;
-use crate::interpreter::{Configuration, Thread};
 use crate::network::LabelId;
+use crate::pattern::{FramePattern, Pattern, ThreadPattern};
+use crate::post_star::Saturation;
 use crate::provenance::Points;
 use crate::witness::{End, Want};
 
@@ -32,7 +34,8 @@ pub(crate) fn label_reached(
     }
     let mut wants = vec![Want::Anything; context.views.len()];
     wants[context.process] = Want::Head(BTreeMap::from([(label, encoding.store.truth())]), false);
-    Ok(Some((label, End { node: context.node, process: context.process, globals, wants })))
+    let end = End { node: context.node, process: context.process, globals, wants, unmoved: Vec::new() };
+    Ok(Some((label, end)))
 }
 
 /// How a process stands where it can take no step.
@@ -97,7 +100,15 @@ pub(crate) fn deadlock(encoding: &Encoding, context: &Context<'_>, slots: &Slots
         };
         let wants = stands.iter().enumerate().map(want).collect();
         let globals = if nobody_else { globals } else { outside };
-        return Ok(Some(End { node: context.node, process: context.process, globals, wants }));
+        let mut unmoved = vec![BTreeMap::new(); slots.waiting.len()];
+        for (slot, entries) in unmoved.iter_mut().enumerate() {
+            for &entry in &slots.entries {
+                let (stands, is_blocked) = standstill_at(encoding, entry)?;
+                let must = if slots.processes + slot == blocked { is_blocked } else { stands };
+                entries.insert(entry, if nobody_else { encoding.store.truth() } else { must });
+            }
+        }
+        return Ok(Some(End { node: context.node, process: context.process, globals, wants, unmoved }));
     }
     Ok(None)
 }
@@ -111,72 +122,133 @@ fn standstill(encoding: &Encoding, initial: &Edges, empty: &Bdd, slots: &Slots) 
         blocked_heads: BTreeMap::new(),
     };
     for (&(label, _), relation) in initial {
-        let blocks = encoding.network.label(label).blocks;
-        let ends = encoding.rules_by_label[label.index()].is_empty() || slots.waiting.contains(&label);
-        if !blocks && !ends {
-            continue;
-        }
-        let stuck = encoding.enabled(label)?.not()?;
-        let here = relation.and(&stuck)?.exists(quantify)?;
+        let (stands, blocked) = match slots.waiting.iter().position(|&waiting| waiting == label) {
+            Some(slot) => unmoved_standstill(encoding, slots, slot)?,
+            // Who creates one thread too many is not at a standstill: it would go on.
+            None if slots.overflow.contains(&label) => continue,
+            None => standstill_at(encoding, label)?,
+        };
+        let here = relation.and(&stands)?.exists(quantify)?;
         stand.any = stand.any.or(&here)?;
-        stand.heads.insert(label, stuck.clone());
-        if blocks {
-            stand.blocked = stand.blocked.or(&here)?;
-            stand.blocked_heads.insert(label, stuck);
-        }
+        stand.heads.insert(label, stands);
+        let here = relation.and(&blocked)?.exists(quantify)?;
+        stand.blocked = stand.blocked.or(&here)?;
+        stand.blocked_heads.insert(label, blocked);
     }
     Ok(stand)
 }
 
-/// The end of an execution that reaches a configuration in this context.
+/// Where a process at a label is at a standstill, and where it is blocked; over `Now`, registers and locals.
+fn standstill_at(encoding: &Encoding, label: LabelId) -> Fallible<(Bdd, Bdd)> {
+    let none = encoding.store.falsity();
+    let blocks = encoding.network.label(label).blocks;
+    if !blocks && !encoding.rules_by_label[label.index()].is_empty() {
+        return Ok((none.clone(), none));
+    }
+    let stuck = encoding.enabled(label)?.not()?;
+    Ok((stuck.clone(), if blocks { stuck } else { none }))
+}
+
+/// The same of a process that waits in its slot: its thread does not exist, or is at its entry; over `Now`.
+fn unmoved_standstill(encoding: &Encoding, slots: &Slots, slot: usize) -> Fallible<(Bdd, Bdd)> {
+    let mut stands = encoding.enabled(slots.waiting[slot])?.not()?;
+    let mut blocked = encoding.store.falsity();
+    for (number, &entry) in slots.entries.iter().enumerate() {
+        let first = slots.first_frame(encoding, slot, number)?;
+        let (own_stands, own_blocked) = standstill_at(encoding, entry)?;
+        stands = stands.or(&own_stands.and_exists(&first, &encoding.quantify.frame)?)?;
+        blocked = blocked.or(&own_blocked.and_exists(&first, &encoding.quantify.frame)?)?;
+    }
+    Ok((stands, blocked))
+}
+
+/// The end of an execution that reaches, in this context, a configuration that looks like a pattern.
 pub(crate) fn configuration(
     encoding: &Encoding,
     context: &Context<'_>,
-    wanted: &Configuration,
+    slots: &Slots,
+    wanted: &Pattern,
 ) -> Fallible<Option<End>> {
     let points = Points(encoding);
-    let mut now = Vec::new();
-    points.globals(&mut now, Block::Now, &wanted.globals);
-    let mut starts = at(encoding, context.globals, &now)?;
-    for (process, thread) in wanted.threads.iter().enumerate() {
-        let accepted = if process == context.process {
-            let saturation = context.saturation;
-            let initial = crate::automaton::map_edges(&saturation.initial, |r| at(encoding, r, &now))?;
-            accepts(encoding, &initial, &at(encoding, &saturation.empty, &now)?, &saturation.middle, thread)?
-        } else {
-            let view = &context.views[process];
-            accepts(encoding, &view.initial, &view.empty, &view.middle, thread)?
-        };
-        starts = starts.and(&accepted)?;
-        if starts.is_false() {
+    let mut known = Vec::new();
+    points.some(&mut known, Place::Global, Block::Now, None, &wanted.globals);
+    if let Some(started) = slots.started {
+        let created = (wanted.threads.len() - slots.processes) as u64;
+        points.set(&mut known, encoding.bits_of(Place::Global(started), Block::Now, None), created);
+    }
+    let known = cube_of(encoding, &known)?;
+    let mut found = context.globals.and(&known)?;
+    let mut ways = Vec::new();
+    for process in 0..context.views.len() {
+        let mut any = encoding.store.falsity();
+        let mut own = Vec::new();
+        for (when, thread) in slots.ways_to_stand(encoding, wanted, process)? {
+            let accepted = if process == context.process {
+                let Saturation { initial, empty, middle, .. } = context.saturation;
+                accepts(encoding, initial, empty, middle, &thread, &known)?
+            } else {
+                let Automaton { initial, empty, middle, .. } = &*context.views[process];
+                accepts(encoding, initial, empty, middle, &thread, &encoding.store.truth())?
+            };
+            let accepted = accepted.and(&when)?;
+            any = any.or(&accepted)?;
+            own.push((accepted, thread));
+        }
+        found = found.and(&any)?;
+        if found.is_false() {
             return Ok(None);
         }
+        ways.push(own);
     }
-    let globals = starts.and(&cube_of(encoding, &now)?)?;
-    let wants = wanted.threads.iter().cloned().map(Want::Exactly).collect();
-    Ok(Some(End { node: context.node, process: context.process, globals, wants }))
+    // Any way that is possible for one process leaves one for each of the others.
+    let mut wants = Vec::new();
+    for own in ways {
+        for (accepted, thread) in own {
+            let here = found.and(&accepted)?;
+            if !here.is_false() {
+                found = here;
+                wants.push(Want::Like(thread));
+                break;
+            }
+        }
+    }
+    let mut unmoved = Vec::new();
+    for thread in &wanted.threads[slots.processes..] {
+        let mut entry = BTreeMap::new();
+        if let [frame] = &thread.stack[..] {
+            let mut point = Vec::new();
+            points.some(&mut point, Place::Local, Block::Now, Some(frame.label), &frame.locals);
+            entry.insert(frame.label, cube_of(encoding, &point)?);
+        }
+        unmoved.push(entry);
+    }
+    Ok(Some(End { node: context.node, process: context.process, globals: found, wants, unmoved }))
 }
 
-/// The values of `Start` with which an automaton accepts a process's registers and stack.
+/// The values of the globals, over `Start` and for the running process `Now`, with which an automaton accepts a
+/// process; `known` holds of them.
 fn accepts(
     encoding: &Encoding,
     initial: &Edges,
     empty: &Bdd,
     middle: &BTreeMap<Middle, Edges>,
-    thread: &Thread,
+    thread: &ThreadPattern,
+    known: &Bdd,
 ) -> Fallible<Bdd> {
     let points = Points(encoding);
-    let mut registers = Vec::new();
-    points.registers(&mut registers, &thread.registers);
-    let Some((top, below)) = thread.stack.split_last() else { return at(encoding, empty, &registers) };
+    let mut point = Vec::new();
+    points.some(&mut point, Place::Register, Block::Now, None, &thread.registers);
+    let Some((top, below)) = thread.stack.split_last() else {
+        return empty.and(known)?.and_exists(&cube_of(encoding, &point)?, &encoding.quantify.frame);
+    };
     let none = || encoding.store.falsity();
-    // The states that have been reached, over `Start` and `Entry`.
+    // The states that have been reached, over the globals and `Entry`.
     let mut states: BTreeMap<State, Bdd> = BTreeMap::new();
-    let mut point = registers;
-    points.locals(&mut point, top.label, &top.locals);
+    points.some(&mut point, Place::Local, Block::Now, Some(top.label), &top.locals);
+    let cube = cube_of(encoding, &point)?.and(known)?;
     for (&(label, to), relation) in initial {
         if label == top.label {
-            let here = at(encoding, relation, &point)?;
+            let here = relation.and_exists(&cube, &encoding.quantify.frame)?;
             let all = states.remove(&to).unwrap_or_else(none).or(&here)?;
             states.insert(to, all);
         }
@@ -184,14 +256,15 @@ fn accepts(
     for frame in below.iter().rev() {
         let mut next: BTreeMap<State, Bdd> = BTreeMap::new();
         let mut point = Vec::new();
-        points.locals(&mut point, frame.label, &frame.locals);
+        points.some(&mut point, Place::Local, Block::Now, Some(frame.label), &frame.locals);
+        let cube = cube_of(encoding, &point)?;
         for (state, reached) in states {
             let State::Middle(state) = state else { continue };
             for (&(label, to), relation) in middle.get(&state).into_iter().flatten() {
                 if label != frame.label {
                     continue;
                 }
-                let here = at(encoding, relation, &point)?;
+                let here = relation.and_exists(&cube, &encoding.quantify.locals)?;
                 let here = reached.and_exists(&here, &encoding.quantify.entry)?;
                 let here = here.rename(&encoding.rename.below_to_entry)?;
                 let all = next.remove(&to).unwrap_or_else(none).or(&here)?;
@@ -201,4 +274,109 @@ fn accepts(
         states = next;
     }
     Ok(states.remove(&State::Final).unwrap_or_else(none))
+}
+
+/// The end of an execution that has, in this context, created a thread whose entry is a goal. The thread has not
+/// moved: in its slot it still waits.
+pub(crate) fn created_at(
+    encoding: &Encoding,
+    context: &Context<'_>,
+    slots: &Slots,
+    is_goal: &dyn Fn(LabelId) -> bool,
+) -> Fallible<Option<(LabelId, End)>> {
+    for (number, &entry) in slots.entries.iter().enumerate() {
+        if !is_goal(entry) {
+            continue;
+        }
+        for slot in 0..slots.waiting.len() {
+            let process = slots.processes + slot;
+            if process == context.process {
+                continue;
+            }
+            let waiting = slots.waiting[slot];
+            let mut waits = encoding.store.falsity();
+            for (&(label, _), relation) in &context.views[process].initial {
+                if label == waiting {
+                    waits = waits.or(&relation.exists(&encoding.quantify.beside_globals)?)?;
+                }
+            }
+            let globals = context.globals.and(&waits)?.and(&slots.is_created(encoding, slot, number)?)?;
+            if globals.is_false() {
+                continue;
+            }
+            let mut wants = vec![Want::Anything; context.views.len()];
+            wants[process] = Want::Head(BTreeMap::from([(waiting, encoding.store.truth())]), false);
+            let end =
+                End { node: context.node, process: context.process, globals, wants, unmoved: Vec::new() };
+            return Ok(Some((entry, end)));
+        }
+    }
+    Ok(None)
+}
+
+impl Slots {
+    /// That a slot's thread has been created, with the entry of a number; over `Now`.
+    pub(crate) fn is_created(&self, encoding: &Encoding, slot: usize, number: usize) -> Fallible<Bdd> {
+        let started =
+            encoding.bits_of(Place::Global(self.started.expect("there are slots")), Block::Now, None);
+        let mut created = encoding.store.falsity();
+        for count in slot as u64 + 1..=self.waiting.len() as u64 {
+            created = created.or(&encoding.point(started, count)?)?;
+        }
+        let entry = encoding.bits_of(Place::Global(self.entry[slot]), Block::Now, None);
+        created.and(&encoding.point(entry, number as u64)?)
+    }
+
+    /// That a slot's thread has been created with the entry of a number, and the frame with which it begins; over
+    /// `Now` of globals, registers and locals.
+    pub(crate) fn first_frame(&self, encoding: &Encoding, slot: usize, number: usize) -> Fallible<Bdd> {
+        let entry = self.entries[number];
+        let given: BTreeSet<u32> = self.given[&entry].iter().copied().collect();
+        let mut all = self.is_created(encoding, slot, number)?.and(&encoding.clear_registers()?)?;
+        all = all.and(&encoding.initial_locals(entry, &given)?)?;
+        for &index in &given {
+            let argument = Place::Global(self.arguments[slot][index as usize]);
+            let argument = encoding.bits_of(argument, Block::Now, None);
+            let local = encoding.bits_of(Place::Local(index), Block::Now, Some(entry));
+            for (&local, &argument) in local.iter().zip(argument) {
+                let store = &encoding.store;
+                all = all.and(&store.variable(local).iff(&store.variable(argument))?)?;
+            }
+        }
+        Ok(all)
+    }
+
+    /// How a process of the network with slots can stand for what a pattern says of it: what holds of the globals,
+    /// over `Now`, and what the process looks like.
+    fn ways_to_stand(
+        &self,
+        encoding: &Encoding,
+        wanted: &Pattern,
+        process: usize,
+    ) -> Fallible<Vec<(Bdd, ThreadPattern)>> {
+        let truth = encoding.store.truth();
+        let Some(slot) = process.checked_sub(self.processes) else {
+            return Ok(vec![(truth, wanted.threads[process].clone())]);
+        };
+        let waits = ThreadPattern {
+            registers: vec![None; encoding.network.registers.len()],
+            stack: vec![FramePattern { label: self.waiting[slot], locals: Vec::new() }],
+        };
+        let Some(thread) = wanted.threads.get(process) else { return Ok(vec![(truth, waits)]) };
+        let mut ways = vec![(truth, thread.clone())];
+        // Or it has been created and has not moved.
+        let [frame] = &thread.stack[..] else { return Ok(ways) };
+        let Some(number) = self.entries.iter().position(|&entry| entry == frame.label) else {
+            return Ok(ways);
+        };
+        if thread.registers.iter().any(|register| register.is_some_and(|value| value != 0)) {
+            return Ok(ways);
+        }
+        let mut point = Vec::new();
+        Points(encoding).some(&mut point, Place::Local, Block::Now, Some(frame.label), &frame.locals);
+        let first = self.first_frame(encoding, slot, number)?;
+        let when = first.and_exists(&cube_of(encoding, &point)?, &encoding.quantify.frame)?;
+        ways.push((when, waits));
+        Ok(ways)
+    }
 }

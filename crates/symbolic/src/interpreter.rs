@@ -1,12 +1,13 @@
 //! An explicit interpreter of networks: the slow, simple meaning that everything symbolic is checked against.
 //!
-//! It shares the network and its expressions with the symbolic engine and nothing else: no BDD, no automaton, no
-//! slots (a fork makes a thread). Counterexamples are replayed on it before they are shown, and tests compare
+//! It shares the network and its expressions with the symbolic engine and nothing else: no automaton, no slots (a
+//! fork makes a thread), and no BDD but for whether a guard holds with some value of inputs that are too many to try. Counterexamples are replayed on it before they are shown, and tests compare
 //! [`Interpreter::reachable`], a breadth-first search by contexts, with what the symbolic search reaches.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::Error;
+use crate::bits;
 use crate::expression::{Expression, Place};
 use crate::network::{Effect, Initial, LabelId, Network, Procedure, Rule, RuleId, Target, Variable};
 
@@ -38,6 +39,17 @@ pub struct Configuration {
 }
 
 /// Runs a network, configuration by configuration.
+///
+/// ```
+/// use selvedge_symbolic::generate::{Shape, network};
+/// use selvedge_symbolic::interpreter::Interpreter;
+///
+/// let network = network(7, Shape { processes: 2, recursion: true, forks: false, rich: false });
+/// let interpreter = Interpreter::new(&network, 0)?;
+/// let first = interpreter.initial();
+/// assert!(first.iter().all(|configuration| interpreter.is_initial(configuration)));
+/// # Ok::<(), selvedge_symbolic::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Interpreter<'a> {
     network: &'a Network,
@@ -175,8 +187,8 @@ impl<'a> Interpreter<'a> {
         all
     }
 
-    /// Whether a process can take a step. Where a guard depends on more inputs than can be enumerated, it is
-    /// taken to hold.
+    /// Whether a process can take a step. Values of inputs on which a guard depends are tried one by one; where they
+    /// are too many for that, and only there, the guard is asked as a BDD.
     pub fn is_enabled(&self, configuration: &Configuration, thread: usize) -> bool {
         let Some(running) = configuration.threads.get(thread) else { return false };
         let Some(frame) = running.stack.last() else { return false };
@@ -194,10 +206,19 @@ impl<'a> Interpreter<'a> {
                 let inputs: Vec<_> = inputs.into_iter().zip(rule.inputs.iter().copied()).collect();
                 rule.guard.evaluate(&read, &inputs).0 == 1
             };
-            match rule.inputs.iter().sum::<u32>() {
-                _ if !rule.guard.has_inputs() => holds(vec![0; rule.inputs.len()]),
-                0..=MAX_INPUT_BITS => combinations(&rule.inputs).any(holds),
-                _ => true,
+            let mut mentioned = BTreeSet::new();
+            rule.guard.inputs(&mut mentioned);
+            match mentioned.iter().map(|&index| rule.inputs[index as usize]).sum::<u32>() {
+                0 => holds(vec![0; rule.inputs.len()]),
+                1..=MAX_INPUT_BITS => {
+                    // The others do not matter.
+                    let width = |(index, &width): (usize, &u32)| {
+                        if mentioned.contains(&(index as u32)) { width } else { 0 }
+                    };
+                    let widths: Vec<u32> = rule.inputs.iter().enumerate().map(width).collect();
+                    combinations(&widths).any(holds)
+                }
+                _ => bits::can_hold(&rule.guard, &rule.inputs, &read),
             }
         })
     }

@@ -35,7 +35,7 @@
 //!     network.processes.push(Process { name: name.into(), entry: looks });
 //! }
 //!
-//! let report = check(&network, &Options::default(), &mut |_| {})?;
+//! let report = check(&network, &Options::default(), &mut |_| true)?;
 //! let Verdict::Violated(violation) = report.outcome.verdict else { panic!("it is there") };
 //! assert_eq!(violation.contexts, Some(3));
 //! # Ok::<(), selvedge_symbolic::Error>(())
@@ -49,16 +49,19 @@
 //! | `encoding`, `bits` | a network in BDDs, its relations made on demand |
 //! | `automaton`, `post_star` | regular sets of local configurations, and what a process reaches in a context |
 //! | [`split`](mod@split), `context_bounded` | view tuples: Algorithms 1 and 2 |
-//! | `goal`, [`check`](fn@check) | questions, and the loop over k |
+//! | [`Pattern`], `goal`, [`check`](fn@check) | questions, and the loop over k |
 //! | `converge` | when the answer holds for every k |
 //! | `provenance`, `witness`, `replay` | counterexamples |
 //! | [`interpreter`] | the slow, simple meaning that all of this is tested against |
-//! | [`generate`], [`reach`] | random networks, and everything that is reachable, for tests |
+//! | `agreement` | the tests that eager, lazy and explicit search reach the same, and that they can fail |
+//! | [`generate`], [`reach`], [`promela`] | random networks, everything that is reachable, the same as a Promela model: for tests |
 
 #![forbid(unsafe_code)]
 // A BDD's identity, which is what is hashed, does not change.
 #![allow(clippy::mutable_key_type)]
 
+#[cfg(test)]
+mod agreement;
 mod automaton;
 pub mod bdd;
 mod bits;
@@ -76,15 +79,17 @@ pub mod interpreter;
 mod marker;
 mod memory;
 pub mod network;
+mod pattern;
 mod post_star;
+pub mod promela;
 mod provenance;
 pub mod reach;
 mod replay;
 pub mod split;
 mod witness;
 
-pub use check::{Goal, Options, Progress, Report, check, replay_schedule};
+pub use check::{Goal, MOST_THREADS, Options, Progress, Report, check, replay_schedule};
 pub use error::Error;
 pub use fork::Slots;
-pub use marker::{Mark, Marker};
+pub use pattern::{FramePattern, Pattern, ThreadPattern};
 pub use split::Splitting;

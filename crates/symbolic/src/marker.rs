@@ -1,43 +1,10 @@
 //! Line markers, as jMoped shows them: which lines were reached, and which were violated.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use selvedge_core::Location;
+use selvedge_core::{Location, Mark, Marker};
 
 use crate::network::Network;
-
-/// What became of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mark {
-    /// No execution within the bound gets here.
-    NotReached,
-    /// Some execution gets here.
-    Reached,
-    /// An execution fails here.
-    Violated,
-}
-
-impl fmt::Display for Mark {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Mark::NotReached => "not reached",
-            Mark::Reached => "reached",
-            Mark::Violated => "violated",
-        })
-    }
-}
-
-/// The mark of a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Marker {
-    /// The file.
-    pub file: String,
-    /// The line, from 1.
-    pub line: u32,
-    /// What became of it.
-    pub mark: Mark,
-}
 
 /// The marker of each line that has a label. A label that is a violation stands for the statement that fails, not
 /// for a place of its own.

@@ -177,6 +177,16 @@ pub struct Process {
 }
 
 /// A pushdown network.
+///
+/// ```
+/// use selvedge_symbolic::network::*;
+/// let mut network = Network { globals: vec![Variable::new("x", 8)], ..Network::default() };
+/// network.procedures.push(Procedure { name: "main".into(), locals: Vec::new() });
+/// let entry = network.add_label("entry", ProcedureId(0));
+/// network.processes.push(Process { name: "main".into(), entry });
+/// assert_eq!(network.full_name(entry), "main.entry");
+/// assert!(network.validate().is_ok() && !network.forks());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
     /// Shared variables.
@@ -221,6 +231,28 @@ impl Network {
             blocks: false,
         });
         LabelId(self.labels.len() as u32 - 1)
+    }
+
+    /// A label's name with its procedure's before it.
+    pub fn full_name(&self, id: LabelId) -> String {
+        format!("{}.{}", self.procedure_of(id).name, self.label(id).name)
+    }
+
+    /// The labels with a name, `name` or `procedure.name`.
+    pub(crate) fn labels_called(&self, name: &str) -> Vec<LabelId> {
+        let all = (0..self.labels.len() as u32).map(LabelId);
+        all.filter(|&id| self.label(id).name == name || self.full_name(id) == name).collect()
+    }
+
+    /// That no label has a name; says which there are.
+    pub(crate) fn unknown_label(&self, name: &str) -> Error {
+        let all = (0..self.labels.len() as u32).map(LabelId);
+        let mut known: Vec<String> =
+            all.filter(|&id| !self.label(id).name.contains(' ')).map(|id| self.full_name(id)).collect();
+        known.sort_unstable();
+        known.dedup();
+        known.truncate(12);
+        Error::UnknownLabel { name: name.into(), known }
     }
 
     /// Whether a rule creates a process.

@@ -54,6 +54,22 @@ impl Points<'_> {
         }
     }
 
+    /// The values that are given of a list of variables.
+    pub(crate) fn some(
+        &self,
+        point: &mut Point,
+        place: fn(u32) -> Place,
+        block: Block,
+        label: Option<LabelId>,
+        values: &[Option<u64>],
+    ) {
+        for (index, value) in values.iter().enumerate() {
+            if let Some(value) = *value {
+                self.set(point, self.0.bits_of(place(index as u32), block, label), value);
+            }
+        }
+    }
+
     pub(crate) fn registers(&self, point: &mut Point, values: &[u64]) {
         for (index, &value) in values.iter().enumerate() {
             self.set(point, self.0.bits_of(Place::Register(index as u32), Block::Now, None), value);
@@ -195,7 +211,7 @@ impl Walk<'_> {
     /// The relation of a rule, with its inputs, where what it changed has the values of a word, as does what it
     /// did not change. `locals` are those that the frame has afterwards, if it stays.
     fn applied(&self, rule: &Rule, word: &Word, locals: Option<&[u64]>) -> Fallible<Bdd> {
-        let (relation, changed) = self.encoding.relation(rule)?;
+        let changed = self.encoding.changed(rule)?;
         let mut point = Vec::new();
         let mut after = |place: Place, value: u64| {
             let block = if changed.contains(&place) { Block::Next } else { Block::Now };
@@ -227,7 +243,7 @@ impl Walk<'_> {
                 self.points().set(&mut point, variables, fresh[index as usize]);
             }
         }
-        relation.and(&cube_of(self.encoding, &point)?)
+        self.encoding.relation(rule, &cube_of(self.encoding, &point)?)
     }
 
     /// Finds the word before a rule, among gains before `index` of the transition it was applied to. `links` are

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
 use crate::Error;
-use crate::bdd::{Capacity, Fallible};
+use crate::bdd::{Capacity, Fallible, Variable};
 use crate::configurations::{Written, points, value, write};
 use crate::context_bounded::{Search, Watch};
 use crate::encoding::{Block, Encoding};
@@ -47,27 +47,42 @@ pub struct Level {
 }
 
 /// Writes out what is reachable within 0, 1, ... contexts. `None` if the memory does not suffice.
+///
+/// ```
+/// use selvedge_symbolic::generate::{Shape, network};
+/// use selvedge_symbolic::reach::{Extent, reachable};
+///
+/// let network = network(1, Shape { processes: 2, recursion: false, forks: false, rich: false });
+/// let extent = Extent { contexts: 2, threads: 0, splitting: Default::default(), depth: 4, limit: 1000 };
+/// let levels = reachable(&network, &extent)?.expect("it is small");
+/// assert!(levels[0].heads.is_subset(&levels[2].heads));
+/// # Ok::<(), selvedge_symbolic::Error>(())
+/// ```
 pub fn reachable(network: &Network, extent: &Extent) -> Result<Option<Vec<Level>>, Error> {
     network.validate()?;
     let (network, slots) = network.with_slots(extent.threads);
     network.validate()?;
-    Ok(run(Rc::new(network), &slots, extent).ok())
+    let encoding = Encoding::new(Rc::new(network), CAPACITY, false);
+    Ok(encoding.and_then(|encoding| levels(&encoding, &slots, extent)).ok())
 }
 
-fn run(network: Rc<Network>, slots: &Slots, extent: &Extent) -> Fallible<Vec<Level>> {
-    let encoding = Encoding::new(network, Capacity { nodes: 1 << 18, cache: 1 << 14 }, false)?;
-    let mut search = Search::new(&encoding, extent.splitting)?;
+/// Enough for small networks.
+pub(crate) const CAPACITY: Capacity = Capacity { nodes: 1 << 18, cache: 1 << 14 };
+
+/// As [`reachable`], of a network with slots.
+pub(crate) fn levels(encoding: &Encoding, slots: &Slots, extent: &Extent) -> Fallible<Vec<Level>> {
+    let mut search = Search::new(encoding, extent.splitting)?;
     let mut written: HashSet<Configuration> = HashSet::new();
     let (mut too_many, mut deeper) = (false, false);
     if let Ok(interpreter) = Interpreter::new(&encoding.network, 0) {
         for first in interpreter.initial() {
-            written.extend(slots.original(&encoding, &first.globals, &first.threads));
+            written.extend(slots.original(encoding, &first.globals, &first.threads));
         }
     }
     let mut levels = Vec::new();
     loop {
         levels.push(Level {
-            heads: heads(&search, slots, extent.limit),
+            heads: heads(&search, slots, extent.limit)?,
             configurations: (!too_many).then(|| written.clone()),
             deeper,
             tuples: search.expanded,
@@ -76,11 +91,11 @@ fn run(network: Rc<Network>, slots: &Slots, extent: &Extent) -> Fallible<Vec<Lev
         if search.level >= extent.contexts {
             return Ok(levels);
         }
-        search.advance(&|_| false, &mut |context| {
+        search.advance(&|_| false, &mut |_| true, &mut |context| {
             if too_many {
                 return Ok(Watch::GoOn);
             }
-            match write(&encoding, context, slots, extent.depth, extent.limit, &mut written)? {
+            match write(encoding, context, slots, extent.depth, extent.limit, &mut written)? {
                 Written::All => {}
                 Written::TooDeep => deeper = true,
                 Written::TooMany => too_many = true,
@@ -90,33 +105,20 @@ fn run(network: Rc<Network>, slots: &Slots, extent: &Extent) -> Fallible<Vec<Lev
     }
 }
 
-/// The heads of a search, in terms of the network with forks.
-fn heads(search: &Search<'_>, slots: &Slots, limit: usize) -> BTreeSet<(usize, LabelId, Vec<u64>)> {
+/// The heads of a search, written out.
+fn heads(search: &Search<'_>, slots: &Slots, limit: usize) -> Fallible<BTreeSet<(usize, LabelId, Vec<u64>)>> {
     let encoding = search.encoding;
-    let variables = encoding.globals(Block::Now);
+    let globals: Vec<&[Variable]> = (0..slots.globals as u32)
+        .map(|index| encoding.bits_of(Place::Global(index), Block::Now, None))
+        .collect();
+    let variables = globals.concat();
     let mut all = BTreeSet::new();
-    for (process, labels) in search.heads.iter().enumerate() {
-        for (index, relation) in labels.iter().enumerate() {
-            let label = LabelId(index as u32);
-            if slots.overflow.contains(&label) {
-                continue;
-            }
-            for point in points(relation, &variables, limit).into_iter().flatten() {
-                let read = |index| value(&point, encoding.bits_of(Place::Global(index), Block::Now, None));
-                let globals: Vec<u64> = (0..encoding.network.globals.len() as u32).map(read).collect();
-                let label = match process.checked_sub(slots.processes) {
-                    Some(slot) if slots.waiting[slot] == label => {
-                        let started = slots.started.map_or(0, |started| globals[started as usize]);
-                        if started <= slot as u64 {
-                            continue;
-                        }
-                        slots.entries[globals[slots.entry[slot] as usize] as usize]
-                    }
-                    _ => label,
-                };
-                all.insert((process, label, globals[..slots.globals].to_vec()));
+    for (process, labels) in slots.heads(search)?.into_iter().enumerate() {
+        for (label, relation) in labels {
+            for point in points(&relation, &variables, limit).into_iter().flatten() {
+                all.insert((process, label, globals.iter().map(|bits| value(&point, bits)).collect()));
             }
         }
     }
-    all
+    Ok(all)
 }

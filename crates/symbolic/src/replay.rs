@@ -131,8 +131,8 @@ fn given_moves(network: &Network, slots: &Slots, lowered: &Network, execution: &
                 assignment.target == crate::network::Target::Place(crate::expression::Place::Global(counter))
             });
             if forks {
-                // A child that never steps may have any locals: all 0.
-                free = chosen_at_start(started).unwrap_or_else(|| vec![0; free_count(network, origin)]);
+                free = chosen_at_start(started)
+                    .unwrap_or_else(|| open_locals(network, origin, &execution.unmoved[started]));
                 started += 1;
             }
         }
@@ -141,13 +141,21 @@ fn given_moves(network: &Network, slots: &Slots, lowered: &Network, execution: &
     moves
 }
 
-/// How many locals of the frame that a rule makes may be anything.
-fn free_count(network: &Network, id: RuleId) -> usize {
+/// Which locals of the frame that a rule makes may be anything.
+fn open(network: &Network, id: RuleId) -> Vec<usize> {
     let rule = network.rule(id);
-    let Some(label) = fresh_label(rule) else { return 0 };
+    let Some(label) = fresh_label(rule) else { return Vec::new() };
     let given: Vec<u32> = fresh_targets(rule).collect();
     let locals = network.procedure_of(label).locals.iter().enumerate();
-    locals.filter(|(index, local)| local.initial == Initial::Any && !given.contains(&(*index as u32))).count()
+    let is_open = |(index, local): (usize, &Variable)| {
+        (local.initial == Initial::Any && !given.contains(&(index as u32))).then_some(index)
+    };
+    locals.filter_map(is_open).collect()
+}
+
+/// Of the locals of the frame that a rule makes, those that may be anything.
+fn open_locals(network: &Network, id: RuleId, locals: &[u64]) -> Vec<u64> {
+    open(network, id).into_iter().map(|index| locals.get(index).copied().unwrap_or(0)).collect()
 }
 
 /// Replays a schedule that an earlier check gave, on the interpreter alone.
@@ -162,10 +170,10 @@ pub(crate) fn rerun(network: &Network, created: u32, schedule: &Schedule) -> Res
     let values = |decisions: &mut dyn Iterator<Item = Decision>, count: usize| {
         (0..count).map(|_| next_value(decisions)).collect::<Result<Vec<_>, _>>()
     };
-    let open = |variables: &[Variable]| variables.iter().filter(|v| v.initial == Initial::Any).count();
-    let mut count = open(&network.globals);
+    let any = |variables: &[Variable]| variables.iter().filter(|v| v.initial == Initial::Any).count();
+    let mut count = any(&network.globals);
     for process in &network.processes {
-        count += open(&network.procedure_of(process.entry).locals);
+        count += any(&network.procedure_of(process.entry).locals);
     }
     let first = interpreter.initial_with(values(&mut decisions, count)?);
     let (mut now, mut moves) = (first.clone(), Vec::new());
@@ -175,7 +183,7 @@ pub(crate) fn rerun(network: &Network, created: u32, schedule: &Schedule) -> Res
         let choice = values(&mut decisions, 1)?[0] as usize;
         let &rule = interpreter.rules_of(&now, thread).get(choice).ok_or_else(bad)?;
         let inputs = values(&mut decisions, network.rule(rule).inputs.len())?;
-        let free = values(&mut decisions, free_count(network, rule))?;
+        let free = values(&mut decisions, open(network, rule).len())?;
         now = interpreter.fire(&now, thread, rule, &inputs, &free).ok_or_else(bad)?;
         moves.push(Given { thread, rule, inputs, free });
     }

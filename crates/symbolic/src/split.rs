@@ -15,6 +15,11 @@ use crate::bdd::{Bdd, Fallible};
 use crate::encoding::{Block, Encoding};
 
 /// How the result of a context is split.
+///
+/// ```
+/// use selvedge_symbolic::Splitting;
+/// assert_eq!(Splitting::default().name(), "lazy");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Splitting {
     /// As coarsely as a safe partition allows.

@@ -13,8 +13,11 @@ use crate::bdd::{Bdd, Fallible};
 use crate::configurations::{Point, at, cube_of};
 use crate::context_bounded::Search;
 use crate::encoding::{Block, Encoding};
+use crate::expression::Place;
+use crate::fork::Slots;
 use crate::interpreter::{Configuration, Frame, Thread};
 use crate::network::{Initial, LabelId};
+use crate::pattern::{FramePattern, ThreadPattern};
 use crate::post_star::{Saturation, post_star};
 use crate::provenance::{Link, Move, Points, Walk, Word, pick};
 
@@ -26,8 +29,8 @@ pub(crate) enum Want {
     /// That one of these labels is on top, where a predicate over `Now`, registers and locals holds; or that the
     /// stack is empty, if that is allowed.
     Head(BTreeMap<LabelId, Bdd>, bool),
-    /// This stack, with these registers.
-    Exactly(Thread),
+    /// That it looks so.
+    Like(ThreadPattern),
 }
 
 /// Where an execution ends: after one more context, of a process, from a tuple.
@@ -37,6 +40,9 @@ pub(crate) struct End {
     /// The globals at the beginning and the end of that context, over `Start` and `Now`.
     pub(crate) globals: Bdd,
     pub(crate) wants: Vec<Want>,
+    /// For each slot and entry, what must hold of the locals if the slot's thread was created there and has not
+    /// moved, over `Now`; nothing, where it is not said.
+    pub(crate) unmoved: Vec<BTreeMap<LabelId, Bdd>>,
 }
 
 /// An execution: how it begins, and the moves of each context.
@@ -44,13 +50,15 @@ pub(crate) struct End {
 pub(crate) struct Execution {
     pub(crate) first: Configuration,
     pub(crate) contexts: Vec<(usize, Vec<Move>)>,
+    /// For each slot, the first locals of its thread, if that was created and has not moved.
+    pub(crate) unmoved: Vec<Vec<u64>>,
 }
 
 /// More ways back than this are not tried.
 const MOST_WAYS: usize = 4096;
 
 /// Finds an execution that ends so.
-pub(crate) fn execution(search: &Search<'_>, end: &End) -> Fallible<Option<Execution>> {
+pub(crate) fn execution(search: &Search<'_>, slots: &Slots, end: &End) -> Fallible<Option<Execution>> {
     let encoding = search.encoding;
     let starts = encoding.globals(Block::Start);
     let nows = encoding.globals(Block::Now);
@@ -65,7 +73,7 @@ pub(crate) fn execution(search: &Search<'_>, end: &End) -> Fallible<Option<Execu
         let (start, now) =
             (points.read_globals(&point, Block::Start), points.read_globals(&point, Block::Now));
         let mut chain = vec![(end.process, start.clone(), now.clone())];
-        if let Some(found) = walk_back(search, end, end.node, start.clone(), &mut chain, &mut ways)? {
+        if let Some(found) = walk_back(search, slots, end, end.node, start.clone(), &mut chain, &mut ways)? {
             return Ok(Some(found));
         }
         let mut tried: Point = Vec::new();
@@ -80,6 +88,7 @@ pub(crate) fn execution(search: &Search<'_>, end: &End) -> Fallible<Option<Execu
 /// Extends a chain of contexts (process, globals before, globals after; the last first) back to the beginning.
 fn walk_back(
     search: &Search<'_>,
+    slots: &Slots,
     end: &End,
     node: usize,
     value: Vec<u64>,
@@ -90,7 +99,7 @@ fn walk_back(
     let node = &search.nodes[node];
     let (Some(parent), Some(process)) = (node.parent, node.process) else {
         *ways += 1;
-        return through(encoding, end, chain);
+        return through(encoding, slots, end, chain);
     };
     let points = Points(encoding);
     let mut now = Vec::new();
@@ -99,7 +108,7 @@ fn walk_back(
     while let Some(point) = pick(&left) {
         let before = points.read_globals(&point, Block::Start);
         chain.push((process, before.clone(), value.clone()));
-        let found = walk_back(search, end, parent, before.clone(), chain, ways)?;
+        let found = walk_back(search, slots, end, parent, before.clone(), chain, ways)?;
         chain.pop();
         if found.is_some() || *ways > MOST_WAYS {
             return Ok(found);
@@ -114,6 +123,7 @@ fn walk_back(
 /// Runs every process through its contexts of a chain.
 fn through(
     encoding: &Encoding,
+    slots: &Slots,
     end: &End,
     chain: &[(usize, Vec<u64>, Vec<u64>)],
 ) -> Fallible<Option<Execution>> {
@@ -141,7 +151,32 @@ fn through(
             contexts[context].1 = moves;
         }
     }
-    Ok(Some(Execution { first: Configuration { globals: first_globals, threads }, contexts }))
+    let first = Configuration { globals: first_globals, threads };
+    let mut unmoved = Vec::new();
+    for slot in 0..slots.waiting.len() {
+        unmoved.push(first_locals(encoding, slots, slot, end, &last_globals)?);
+    }
+    Ok(Some(Execution { first, contexts, unmoved }))
+}
+
+/// The locals with which a slot's thread begins, with the globals at the end; none, if it was not created.
+fn first_locals(
+    encoding: &Encoding,
+    slots: &Slots,
+    slot: usize,
+    end: &End,
+    last_globals: &[u64],
+) -> Fallible<Vec<u64>> {
+    let number = last_globals[slots.entry[slot] as usize] as usize;
+    let Some(&entry) = slots.entries.get(number) else { return Ok(Vec::new()) };
+    let points = Points(encoding);
+    let mut now = Vec::new();
+    points.globals(&mut now, Block::Now, last_globals);
+    let mut locals = at(encoding, &slots.first_frame(encoding, slot, number)?, &now)?;
+    if let Some(must) = end.unmoved.get(slot).and_then(|entries| entries.get(&entry)) {
+        locals = locals.and(&at(encoding, must, &now)?)?;
+    }
+    Ok(pick(&locals).map_or(Vec::new(), |point| points.read_locals(&point, entry)))
 }
 
 /// Runs a process from its first frame through contexts with these globals before and after, to what is wanted.
@@ -167,7 +202,7 @@ fn run_process(
     let mut view = Automaton::untrimmed(edges, encoding.store.falsity(), BTreeMap::new());
     let mut saturations: Vec<Saturation> = Vec::new();
     for (number, (before, after)) in spans.iter().enumerate() {
-        let saturation = post_star(encoding, &view, &|_| false, true)?;
+        let saturation = post_star(encoding, &view, &|_| false, &mut || true, true)?;
         if let Some((next, _)) = spans.get(number + 1) {
             let leave = fixed(Block::Start, before)?.and(&fixed(Block::Now, after)?)?;
             let enter = fixed(Block::Start, after)?.and(&fixed(Block::Now, next)?)?;
@@ -223,13 +258,13 @@ impl Reader<'_> {
         let may_be_empty = match want {
             Want::Anything => true,
             Want::Head(_, empty) => *empty,
-            Want::Exactly(thread) => thread.stack.is_empty(),
+            Want::Like(thread) => thread.stack.is_empty(),
         };
         if may_be_empty {
             let mut ends = at(self.encoding, empty, self.here)?;
-            if let Want::Exactly(thread) = want {
+            if let Want::Like(thread) = want {
                 let mut point = Vec::new();
-                points.registers(&mut point, &thread.registers);
+                points.some(&mut point, Place::Register, Block::Now, None, &thread.registers);
                 ends = ends.and(&cube_of(self.encoding, &point)?)?;
             }
             if let Some(point) = pick(&ends) {
@@ -249,19 +284,19 @@ impl Reader<'_> {
                     }
                     None => continue,
                 },
-                Want::Exactly(thread) => match thread.stack.last() {
+                Want::Like(thread) => match thread.stack.last() {
                     Some(top) if top.label == label => {
                         let mut point = Vec::new();
-                        points.registers(&mut point, &thread.registers);
-                        points.locals(&mut point, label, &top.locals);
+                        points.some(&mut point, Place::Register, Block::Now, None, &thread.registers);
+                        points.some(&mut point, Place::Local, Block::Now, Some(label), &top.locals);
                         wanted = wanted.and(&cube_of(self.encoding, &point)?)?;
                     }
                     _ => continue,
                 },
             }
             let wanted = at(self.encoding, &wanted, self.here)?;
-            let below_wanted: Option<Vec<Frame>> = match want {
-                Want::Exactly(thread) => Some(thread.stack.iter().rev().skip(1).cloned().collect()),
+            let below_wanted: Option<Vec<FramePattern>> = match want {
+                Want::Like(thread) => Some(thread.stack.iter().rev().skip(1).cloned().collect()),
                 _ => None,
             };
             let mut left = wanted;
@@ -285,13 +320,13 @@ impl Reader<'_> {
     }
 
     /// Completes a word down to the final state.
-    fn rest(&self, links: &mut Vec<Link>, wanted: Option<&[Frame]>) -> Fallible<bool> {
+    fn rest(&self, links: &mut Vec<Link>, wanted: Option<&[FramePattern]>) -> Fallible<bool> {
         let points = Points(self.encoding);
         let last = links.last().expect("a word has a top").clone();
         let State::Middle(state) = last.below else {
-            return Ok(wanted.is_none_or(<[Frame]>::is_empty));
+            return Ok(wanted.is_none_or(<[FramePattern]>::is_empty));
         };
-        if wanted.is_some_and(<[Frame]>::is_empty) {
+        if wanted.is_some_and(<[FramePattern]>::is_empty) {
             return Ok(false);
         }
         // Deep recursion can be read round a loop for ever: the final state first, then middle states.
@@ -304,7 +339,7 @@ impl Reader<'_> {
                 if wanted[0].label != label {
                     continue;
                 }
-                points.locals(&mut point, label, &wanted[0].locals);
+                points.some(&mut point, Place::Local, Block::Now, Some(label), &wanted[0].locals);
             }
             let cube = cube_of(self.encoding, &point)?;
             let mut left = relation.and(&cube)?;

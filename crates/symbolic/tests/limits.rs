@@ -37,7 +37,7 @@ fn multiplier(width: u32) -> Network {
 #[test]
 fn a_full_store_is_inconclusive() {
     let options = Options { memory: 1 << 20, count: 0, converge: false, ..Options::default() };
-    let report = check(&multiplier(16), &options, &mut |_| {}).unwrap();
+    let report = check(&multiplier(16), &options, &mut |_| true).unwrap();
     let Verdict::Inconclusive(gap) = &report.outcome.verdict else { panic!("{:?}", report.outcome.verdict) };
     assert!(gap.reason.contains("1 MiB") && gap.reason.contains("--memory"), "{}", gap.reason);
 }
@@ -50,7 +50,7 @@ fn what_was_finished_is_kept() {
     for kilobytes in [64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 4096] {
         let memory = kilobytes << 10;
         let options = Options { contexts: 6, memory, count: 0, converge: false, ..Options::default() };
-        let report = check(&network, &options, &mut |_| {}).unwrap();
+        let report = check(&network, &options, &mut |_| true).unwrap();
         if let Verdict::Inconclusive(gap) = &report.outcome.verdict
             && let Some(covered) = &gap.covered
         {
@@ -64,21 +64,38 @@ fn what_was_finished_is_kept() {
 #[test]
 fn a_time_limit_is_inconclusive() {
     let options = Options { time: Some(Duration::ZERO), ..Options::default() };
-    let report = check(&multiplier(4), &options, &mut |_| {}).unwrap();
+    let report = check(&multiplier(4), &options, &mut |_| true).unwrap();
     assert!(matches!(report.outcome.verdict, Verdict::Inconclusive(_)));
+}
+
+#[test]
+fn each_number_of_contexts_is_told_and_can_be_the_last() {
+    let options = Options { contexts: 5, converge: false, count: 0, ..Options::default() };
+    let mut told = Vec::new();
+    check(&multiplier(3), &options, &mut |progress| {
+        told.push(progress.contexts);
+        true
+    })
+    .unwrap();
+    told.dedup();
+    assert_eq!(told, [1, 2, 3, 4, 5]);
+    let report = check(&multiplier(3), &options, &mut |progress| progress.contexts < 3).unwrap();
+    let Verdict::Inconclusive(gap) = &report.outcome.verdict else { panic!("{:?}", report.outcome.verdict) };
+    assert_eq!(gap.reason, "it was interrupted");
+    assert_eq!(gap.covered.and_then(|covered| covered.bounds.contexts), Some(2));
 }
 
 #[test]
 fn no_contexts_hold_nothing() {
     let options = Options { contexts: 0, ..Options::default() };
-    let report = check(&multiplier(2), &options, &mut |_| {}).unwrap();
+    let report = check(&multiplier(2), &options, &mut |_| true).unwrap();
     assert!(matches!(report.outcome.verdict, Verdict::Inconclusive(_)));
 }
 
 #[test]
 fn an_unknown_goal_is_an_error_that_names_others() {
     let options = Options { goal: Goal::Label("frist".into()), ..Options::default() };
-    let error = check(&multiplier(2), &options, &mut |_| {}).unwrap_err();
+    let error = check(&multiplier(2), &options, &mut |_| true).unwrap_err();
     assert!(matches!(error, Error::UnknownLabel { .. }));
     assert!(error.to_string().contains("p.first"), "{error}");
 }
@@ -87,6 +104,6 @@ fn an_unknown_goal_is_an_error_that_names_others() {
 fn a_network_that_is_not_well_formed_is_an_error() {
     let mut network = multiplier(2);
     network.rules[0].guard = Expression::global(9);
-    let error = check(&network, &Options::default(), &mut |_| {}).unwrap_err();
+    let error = check(&network, &Options::default(), &mut |_| true).unwrap_err();
     assert!(error.to_string().contains("rule 0 from first"), "{error}");
 }

@@ -13,7 +13,7 @@
 use std::fmt;
 use std::path::Path;
 
-use selvedge::{Checker, CoverageRow, Outcome};
+use selvedge::{Checker, Coverage, CoverageRow, Outcome, Strategy};
 use selvedge_corpus::Variant;
 
 /// What a directive expects of a variant.
@@ -111,6 +111,12 @@ fn check(expected: &Expected, test: fn(), problems: &mut Vec<String>) -> Vec<Row
     let found = answer(&outcome, &expected.verdict);
     if found != expected.verdict {
         problems.push(format!("{name}: expected {:?}, found {found:?}", expected.verdict));
+    }
+    // The search without reduction must say the same.
+    let plain = Checker::new().strategy(Strategy::Icb).coverage(Coverage::Executions).preemptions(bound);
+    let plain = answer(&plain.explore(test), &expected.verdict);
+    if plain != expected.verdict {
+        problems.push(format!("{name} without reduction: expected {:?}, found {plain:?}", expected.verdict));
     }
     if let Some(violation) = outcome.violation() {
         let below = violation.below.and_then(|below| below.bounds.preemptions);

@@ -1,9 +1,14 @@
 //! Boolean programs and CPDS files, for the symbolic engine.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use anyhow::{anyhow, bail};
 use selvedge_boolean::EXTENSIONS;
+use selvedge_core::{Mark, Marker, Measure};
 use selvedge_report::{Origin, Report};
-use selvedge_symbolic::{Goal, Mark, Marker, Options, Splitting, check, replay_schedule};
+use selvedge_symbolic::network::Network;
+use selvedge_symbolic::{Goal, Options, Pattern, Splitting, check, replay_schedule};
 
 use super::{Answer, Checked, FrontEnd, Request};
 use crate::progress::Progress;
@@ -25,16 +30,20 @@ fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
     let text = std::fs::read_to_string(request.file)
         .map_err(|error| anyhow!("cannot read {file}: {error}; give a text file"))?;
     let network = selvedge_boolean::read(&file, &text)?;
-    let options = options(request)?;
+    let options = options(request, &network)?;
     let found = match request.replay {
         Some((schedule, _)) => replay_schedule(&network, &options, schedule)?,
         None => {
             let line = Progress::start(format!("{file}: 1 context"));
+            let interrupted = interrupts();
             check(&network, &options, &mut |at| {
                 line.say(format!(
-                    "{file}: {} contexts, {} view tuples, {} BDD nodes",
-                    at.contexts, at.tuples, at.nodes
+                    "{file}: {}, {} view tuples, {} BDD nodes",
+                    Measure::Contexts.count(at.contexts),
+                    at.tuples,
+                    at.nodes
                 ));
+                interrupted.load(Ordering::Relaxed) == 0
             })?
         }
     };
@@ -44,21 +53,29 @@ fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
         filter: None,
         arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
     };
-    let notes = (request.replay.is_none()).then(|| marked(&text, &found.markers));
+    let notes = (request.replay.is_none()).then(|| {
+        // Of a bound that was not finished it is not known that the limit cuts nothing off.
+        let known = found.threads_cut.filter(|&cut| cut || found.outcome.holds());
+        let threads = known.map_or(String::new(), |cut| threads(cut, options.threads));
+        threads + &marked(&text, &found.outcome.statistics.lines)
+    });
     let report = Report { subject: file, engine: "symbolic".into(), outcome: found.outcome };
     let checked = vec![Checked { report, origin, replay: None, notes }];
     Ok(Answer { checked, reservation: None })
 }
 
-fn options(request: &Request<'_>) -> anyhow::Result<Options> {
+fn options(request: &Request<'_>, network: &Network) -> anyhow::Result<Options> {
     let given = request.options;
     let mut options = Options::default();
     options.contexts = given.contexts.unwrap_or(options.contexts);
     options.threads = given.threads.unwrap_or(options.threads);
     options.time = given.time.map(|time| time.0);
     options.memory = given.memory.map_or(options.memory, |memory| memory.0);
-    if let Some(label) = &given.goal {
-        options.goal = Goal::Label(label.clone());
+    if let Some(goal) = &given.goal {
+        options.goal = match goal.contains('|') {
+            true => Goal::Configuration(Pattern::parse(network, goal)?),
+            false => Goal::Label(goal.clone()),
+        };
     }
     options.splitting = match given.splitting.as_deref() {
         None | Some("lazy") => Splitting::Lazy,
@@ -66,6 +83,31 @@ fn options(request: &Request<'_>) -> anyhow::Result<Options> {
         Some(other) => bail!("--splitting {other} is not known; use lazy or eager"),
     };
     Ok(options)
+}
+
+/// Counts what Ctrl-C sends: the first lets the search say what it covered, the second ends everything.
+fn interrupts() -> Arc<AtomicU32> {
+    let count = Arc::new(AtomicU32::new(0));
+    let counted = count.clone();
+    // Another handler cannot have been set; if one has, the search simply cannot be interrupted.
+    let _ = ctrlc::set_handler(move || {
+        if counted.fetch_add(1, Ordering::Relaxed) > 0 {
+            std::process::exit(130);
+        }
+    });
+    count
+}
+
+/// Whether the limit on created threads mattered.
+fn threads(cut: bool, limit: u32) -> String {
+    let limit = format!("{limit} {}", if limit == 1 { "thread" } else { "threads" });
+    if cut {
+        format!(
+            "Some executions create more than {limit}; they were not followed further (raise --threads).\n\n"
+        )
+    } else {
+        format!("No execution within the bound creates more than {limit}: --threads cut nothing off.\n\n")
+    }
 }
 
 /// The source with a mark before each line that stands for a place in the program: `+` reached, `-` not reached,

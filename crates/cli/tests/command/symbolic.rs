@@ -1,8 +1,10 @@
 //! Boolean programs and CPDS files.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use crate::common::{fresh, run};
+use crate::common::{Seen, fresh, run, selvedge};
 
 fn corpus(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/symbolic").join(name);
@@ -50,6 +52,118 @@ fn the_json_has_a_row_for_each_number_of_contexts() {
     assert_eq!(rows[1]["view_tuples"], 3);
     assert_eq!(rows[1]["measure"], "contexts");
     assert!(rows[1]["bdd_nodes"].as_u64().unwrap() > 0 && rows[1]["heads"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn the_json_has_a_mark_for_each_line() {
+    let file = corpus("bluetooth_v1.bp");
+    let seen = run(&["check", &file, "--contexts", "3", "--json", "-", "--quiet"], 1);
+    let result: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    let lines = result["lines"].as_array().unwrap();
+    let mark =
+        |line: u64| lines.iter().find(|entry| entry["line"] == line).map(|entry| entry["mark"].clone());
+    assert_eq!(mark(19), Some("reached".into()));
+    assert_eq!(mark(31), Some("violated".into()));
+    assert_eq!(mark(1), None);
+    assert_eq!(lines[0]["file"].as_str(), Some(file.as_str()));
+    for row in result["coverage"].as_array().unwrap() {
+        for name in ["view_tuples", "bdd_nodes", "heads", "bound", "measure", "seconds"] {
+            assert!(!row[name].is_null(), "{name} is missing: {row}");
+        }
+    }
+    assert!(result["statistics"]["peak_memory_bytes"].as_u64().unwrap() > 0);
+}
+
+const CREATES: &str = "decl int<2> sum := 0;
+void add(int<2> amount) begin
+  sum := sum + amount;
+end
+void main() begin
+  start_thread add(1);
+  start_thread add(2);
+END:
+  skip;
+end
+";
+
+#[test]
+fn a_configuration_is_looked_for_with_the_threads_that_exist() {
+    let folder = fresh("symbolic-configurations");
+    let file = folder.join("creates.bp");
+    std::fs::write(&file, CREATES).unwrap();
+    let (file, trace) = (file.to_str().unwrap(), folder.join("trace.json"));
+    let trace = trace.to_str().unwrap();
+    // Created and not moved; created, and one has ended; only one created; none.
+    for (goal, contexts) in [
+        ("sum = 0 | main.END | entry of add (amount = 1) | entry of add (amount = 2)", "1"),
+        ("sum = 2 | END | entry of add | ", "2"),
+        ("sum = 1 | line 7 | ", "2"),
+        ("| entry of main", "1"),
+        ("sum=3 | | |", "3"),
+    ] {
+        let words = ["check", file, "--contexts", contexts, "--goal", goal, "--trace", trace];
+        let seen = run(&words, 1);
+        assert!(seen.out.contains("the configuration is reached"), "{goal}: {}", seen.out);
+        let seen = run(&["replay", trace], 1);
+        assert!(seen.out.contains("VIOLATED"), "{goal}: {}", seen.out);
+    }
+    for (goal, status) in [
+        ("sum = 1 | END | entry of add (amount = 1) | ", 0),
+        ("sum = 0 | line 7", 0),
+        ("sum = 3 | | | | ", 2),
+        ("sum = 3", 2),
+        ("sum = 9 | | | ", 2),
+        ("| NOWHERE | ", 2),
+    ] {
+        let words = ["check", file, "--contexts", "5", "--goal", goal];
+        // A goal without a stack is a label.
+        let seen = run(&words, status);
+        assert!(status == 0 || !seen.err.is_empty(), "{goal}");
+    }
+}
+
+#[test]
+fn the_limit_on_created_threads_is_named() {
+    let folder = fresh("symbolic-threads");
+    let file = folder.join("creates.bp");
+    std::fs::write(&file, CREATES).unwrap();
+    let file = file.to_str().unwrap();
+    let seen = run(&["check", file, "--contexts", "5"], 0);
+    for expected in
+        ["every execution has been checked", "No execution within the bound creates more than 2 threads"]
+    {
+        assert!(seen.out.contains(expected), "{expected}\n{}", seen.out);
+    }
+    let seen = run(&["check", file, "--contexts", "2", "--threads", "1", "--json", "-"], 0);
+    for expected in [
+        "every execution with at most 2 contexts and at most 1 created thread has been checked",
+        "needs at least 3 contexts or 2 created threads",
+        "Some executions create more than 1 thread",
+    ] {
+        let words = seen.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(expected), "{expected}\n{}", seen.err);
+    }
+    assert!(seen.out.contains(r#""guarantee":{"contexts":2,"threads":1,"complete":false}"#), "{}", seen.out);
+    let seen = run(&["check", file, "--threads", "4000000000"], 2);
+    assert!(seen.err.contains("at most 64"), "{}", seen.err);
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_covered() {
+    // Eager splitting on wide values takes for ever.
+    let folder = fresh("symbolic-interrupt");
+    let file = folder.join("long.bp");
+    let text = std::fs::read_to_string(corpus("vector_java6.bp")).unwrap().replace("int<8>", "int<16>");
+    std::fs::write(&file, text).unwrap();
+    let mut command = selvedge(&["check", file.to_str().unwrap(), "--contexts", "3", "--splitting", "eager"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let seen = Seen::from(child.wait_with_output().unwrap());
+    assert_eq!(seen.status, Some(3), "{seen:?}");
+    assert!(seen.out.contains("it was interrupted"), "{seen:?}");
 }
 
 #[test]

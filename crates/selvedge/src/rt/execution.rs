@@ -88,6 +88,7 @@ impl Runtime {
             at_end: Vec::new(),
             slots: Vec::new(),
             stack_size,
+            references_matter: false,
             arcs: Vec::new(),
             turn: None,
         }
@@ -229,6 +230,11 @@ impl Execution for ClosureExecution<'_> {
         // SAFETY: a site is 0 or was made by `site_of` from a `&'static Location`, in this process.
         let location = unsafe { &*(site.0 as *const Location<'static>) };
         Some(describe::location(location))
+    }
+
+    fn is_outdated(&self) -> bool {
+        let runtime = self.runtime.get();
+        runtime.references_matter && !runtime.options.counts_references
     }
 
     fn in_flight(&self) -> Option<Stop> {

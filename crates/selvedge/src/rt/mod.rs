@@ -51,6 +51,8 @@ pub(crate) struct Options {
     pub(crate) allow_thread_panics: bool,
     /// Arcs that are alive at the end are a violation.
     pub(crate) check_leaks: bool,
+    /// Clones and drops of references are steps.
+    pub(crate) counts_references: bool,
 }
 
 /// Where an execution stands.
@@ -109,6 +111,8 @@ pub(crate) struct Runtime {
     #[expect(clippy::vec_box, reason = "a slot must stay where it is while the vector grows")]
     slots: Vec<Box<thread::Slot>>,
     pub(crate) stack_size: usize,
+    /// The order of clones and drops of references has turned out to matter.
+    pub(crate) references_matter: bool,
     /// Arcs that are alive, when leaks are checked: where each was made.
     pub(crate) arcs: Vec<Option<&'static Location<'static>>>,
     /// Held from the first use of a static to the end of the execution.

@@ -1,6 +1,6 @@
 use selvedge::sync::atomic::{AtomicU32, Ordering};
 use selvedge::sync::{Arc, LazyLock, Mutex};
-use selvedge::{Checker, ViolationKind, thread};
+use selvedge::{Checker, Strategy, ViolationKind, thread};
 
 use crate::{both, panics};
 
@@ -112,7 +112,7 @@ fn statics_made_by_the_macro_are_as_those_of_the_crate() {
 fn a_closure_that_is_used_up_says_so() {
     let text = String::from("captured");
     let lazy = LazyLock::new(move || text);
-    let outcome = Checker::new().explore(move || {
+    let outcome = Checker::new().strategy(Strategy::Icb).explore(move || {
         thread::spawn(thread::yield_now);
         assert_eq!(*lazy, "captured");
     });

@@ -89,9 +89,9 @@ const MOST_TERMINALS: usize = 1 << 17;
 const LONGEST: usize = 2_000;
 
 impl CbPor {
-    /// A search over bounds 0 to `most` on preemptions, or at once without one; with this fair bound.
+    /// A search over bounds 0 to `most` on preemptions, or until one cuts nothing off; with this fair bound.
     pub fn new(most: Option<u32>, yields: Option<u32>) -> Self {
-        let bound = most.map(|_| 0);
+        let bound = Some(0);
         let cost = ContextCost::new(yields);
         CbPor {
             all: false,
@@ -119,7 +119,7 @@ impl CbPor {
         CbPor { all: true, ..self }.at_bound()
     }
 
-    /// Goes to the last bound at once.
+    /// Goes to the last bound at once, or searches without one.
     pub fn at_bound(mut self) -> Self {
         self.bound = self.most;
         self.marks.bound = self.most;
@@ -221,7 +221,9 @@ impl Strategy for CbPor {
                 self.path.pop();
             }
             match (self.bound, self.most) {
-                (Some(bound), Some(most)) if bound < most && self.cut() => self.next_bound(bound + 1),
+                (Some(bound), most) if most.is_none_or(|most| bound < most) && self.cut() => {
+                    self.next_bound(bound + 1);
+                }
                 _ => return false,
             }
         }
@@ -288,7 +290,7 @@ impl Strategy for CbPor {
         self.graph.update(execution, Races::No);
         self.state.load(&self.graph);
         self.marks.mark(&self.graph, &mut self.state);
-        if self.most.is_some() && self.terminals.len() < MOST_TERMINALS {
+        if self.bound.is_some() && self.terminals.len() < MOST_TERMINALS {
             self.terminals.push(self.graph.clone());
         }
     }

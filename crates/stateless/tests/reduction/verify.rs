@@ -238,7 +238,7 @@ impl Case {
         let orders = self.brute.orders_within(u32::MAX);
         equal("all orders", found.orders.len(), orders)?;
         equal("executions over all bounds", found.executions - cb_por.blocked(), orders as u64)?;
-        let mut unbounded = CbPor::new(None, self.limits.yields);
+        let mut unbounded = CbPor::new(None, self.limits.yields).at_bound();
         let found = self.search(&mut unbounded)?;
         equal("orders without a bound", found.orders.len(), orders)?;
         equal("executions without a bound", found.executions, orders as u64)?;

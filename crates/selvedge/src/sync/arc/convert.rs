@@ -4,7 +4,7 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::any::Any;
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, OsStr, OsString};
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ impl<T> From<T> for Arc<T> {
 impl<T: ?Sized> From<Box<T>> for Arc<T> {
     #[track_caller]
     fn from(value: Box<T>) -> Self {
-        Arc { inner: std::sync::Arc::from(with_header(value, Location::caller())) }
+        Arc { inner: ManuallyDrop::new(std::sync::Arc::from(with_header(value, Location::caller()))) }
     }
 }
 

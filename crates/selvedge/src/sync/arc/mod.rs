@@ -1,9 +1,15 @@
 //! [`Arc`] and [`Weak`].
 //!
 //! They are std's, around a value with a header. The number of references changes with every clone and drop,
-//! and nearly no program looks at it; so clones and drops are no scheduling points, and only what observes
-//! the number is one. What a thread did before it dropped its reference is behind the thread that drops the
-//! last, as in std, so that the value's destructor races with nothing.
+//! and for most programs that makes no difference: they never look at it, and it does not matter which thread
+//! drops the value. So clones and drops are no scheduling points, until an execution shows that the program
+//! is not like that: it observes the number, or a value's destructor performs operations. Then the check
+//! begins again with all of them as steps. Those that do not drop the value commute with each other
+//! (they only *read* the object, in the engine's terms); the one that does, and whatever observes, comes
+//! before or after each of them.
+//!
+//! What a thread did before it dropped its reference is behind the thread that drops the last, as in std, so
+//! that the value's destructor races with nothing.
 
 mod convert;
 mod traits;
@@ -13,7 +19,7 @@ use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::pin::Pin;
 
-use selvedge_core::{Access, ObjectId, Op, OpKind};
+use selvedge_core::{Access, MemoryOrder, ObjectId, Op, OpKind};
 use selvedge_stateless::LocalEvent;
 
 use crate::rt::{self, Handle, ObjectKind, ObjectSlot, Phase, Value};
@@ -32,11 +38,11 @@ struct Inner<T: ?Sized> {
 
 /// A shared reference that is counted, as [`std::sync::Arc`].
 ///
-/// In a check, clones and drops of references are no scheduling points, with one exception: the drop of the
-/// last reference while there are [`Weak`] ones. Whatever observes the number of references is one:
-/// [`strong_count`](Arc::strong_count), [`weak_count`](Arc::weak_count), [`get_mut`](Arc::get_mut),
-/// [`make_mut`](Arc::make_mut), [`try_unwrap`](Arc::try_unwrap), [`into_inner`](Arc::into_inner),
-/// [`Weak::upgrade`]. A drop counts as part of the operation before it.
+/// In a check, clones and drops of references are no scheduling points, unless the program observes the number
+/// of references ([`strong_count`](Arc::strong_count), [`weak_count`](Arc::weak_count),
+/// [`get_mut`](Arc::get_mut), [`make_mut`](Arc::make_mut), [`try_unwrap`](Arc::try_unwrap),
+/// [`into_inner`](Arc::into_inner), [`Weak::upgrade`]) or the destructor of a value that it shares performs
+/// operations.
 ///
 /// An `Arc<T>` does not turn into an `Arc<dyn Trait>` or `Arc<[T]>` by itself, as std's does by means that
 /// are not open to other crates: use [`unsize!`](crate::sync::unsize). For the same reason it cannot be the
@@ -55,7 +61,8 @@ struct Inner<T: ?Sized> {
 /// });
 /// ```
 pub struct Arc<T: ?Sized> {
-    inner: std::sync::Arc<Inner<T>>,
+    /// Dropped by hand, for what its destructor does is watched.
+    inner: ManuallyDrop<std::sync::Arc<Inner<T>>>,
 }
 
 /// The runtime, if a check runs that is not being torn down.
@@ -65,8 +72,46 @@ fn running() -> Option<Handle> {
 }
 
 /// An observation of the number of references. It ends with the operation under way.
-fn observe(handle: Handle, object: ObjectId, access: Access, site: &'static Location<'static>) {
-    handle.visible(Op::on(OpKind::RefCount, access, object), site);
+fn observe(handle: Handle, object: ObjectId, site: &'static Location<'static>) {
+    handle.get().references_matter = true;
+    handle.visible(Op::on(OpKind::RefCount, Access::Write, object), site);
+}
+
+/// The runtime, if a check runs in which clones and drops are steps.
+#[inline]
+fn counting() -> Option<Handle> {
+    running().filter(|handle| handle.get().options.counts_references)
+}
+
+/// A clone or a drop, as a step. It commutes with the others unless it `may_drop` the value.
+#[cold]
+fn change(handle: Handle, object: ObjectId, may_drop: bool, what: &'static str) {
+    let access = if may_drop { Access::Write } else { Access::Read };
+    handle.visible(Op::on(OpKind::RefCount, access, object), Location::caller());
+    let runtime = handle.get();
+    runtime.site = None;
+    runtime.value = Value::Note(what);
+}
+
+/// A pending operation that no thread ever has.
+const UNTOUCHED: Op = Op {
+    kind: OpKind::RefCount,
+    access: Access::None,
+    order: MemoryOrder::Relaxed,
+    timed_out: true,
+    object: None,
+    also: None,
+};
+
+/// Runs a destructor, and notes whether it performs operations.
+#[inline]
+fn destroy(handle: Handle, destructor: impl FnOnce()) {
+    let runtime = handle.get();
+    let current = runtime.current.index();
+    runtime.threads[current].pending = UNTOUCHED;
+    destructor();
+    let runtime = handle.get();
+    runtime.references_matter |= runtime.threads[current].pending != UNTOUCHED;
 }
 
 impl<T: ?Sized> Inner<T> {
@@ -107,7 +152,7 @@ impl<T> Arc<T> {
     #[inline]
     #[track_caller]
     pub fn new(value: T) -> Self {
-        Arc { inner: std::sync::Arc::new(Inner::new(value, Location::caller())) }
+        Arc { inner: ManuallyDrop::new(std::sync::Arc::new(Inner::new(value, Location::caller()))) }
     }
 
     /// The first reference to a new value that has weak references to itself, which do not upgrade before it
@@ -122,7 +167,7 @@ impl<T> Arc<T> {
             let value = make(&Weak { inner: weak.clone(), slot: ObjectSlot::new() });
             Inner::new(value, site)
         });
-        Arc { inner }
+        Arc { inner: ManuallyDrop::new(inner) }
     }
 
     /// The first reference to a new value that is pinned.
@@ -140,7 +185,7 @@ impl<T> Arc<T> {
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
         if let Some(handle) = running() {
             let object = this.inner.object(handle);
-            observe(handle, object, Access::Write, Location::caller());
+            observe(handle, object, Location::caller());
         }
         this.unwrap_now()
     }
@@ -156,7 +201,7 @@ impl<T> Arc<T> {
             return Some(inner.value);
         };
         let object = this.inner.object(handle);
-        observe(handle, object, Access::Write, Location::caller());
+        observe(handle, object, Location::caller());
         this.unwrap_now().ok()
     }
 
@@ -171,11 +216,8 @@ impl<T> Arc<T> {
                 Ok(inner.value)
             }
             Err(inner) => {
-                if let Some(handle) = running() {
-                    handle.get().performed.access = Access::Read;
-                }
                 note(Value::Number(std::sync::Arc::strong_count(&inner) as u64));
-                Err(Arc { inner })
+                Err(Arc { inner: ManuallyDrop::new(inner) })
             }
         }
     }
@@ -202,7 +244,7 @@ impl<T: ?Sized> Arc<T> {
     fn into_std(self) -> std::sync::Arc<Inner<T>> {
         let this = ManuallyDrop::new(self);
         // SAFETY: `this` is not dropped, so that the reference is moved out once.
-        unsafe { std::ptr::read(&raw const this.inner) }
+        ManuallyDrop::into_inner(unsafe { std::ptr::read(&raw const this.inner) })
     }
 
     /// Gives up the reference for a pointer to the value.
@@ -230,7 +272,7 @@ impl<T: ?Sized> Arc<T> {
         // SAFETY: the caller promises that the pointer is to the value of an Arc, which is alive.
         let inner = unsafe { Arc::whole(pointer) };
         // SAFETY: as above, and that the reference was given up.
-        Arc { inner: unsafe { std::sync::Arc::from_raw(inner) } }
+        Arc { inner: ManuallyDrop::new(unsafe { std::sync::Arc::from_raw(inner) }) }
     }
 
     /// From the value to the whole.
@@ -269,7 +311,10 @@ impl<T: ?Sized> Arc<T> {
     #[must_use = "this returns a new `Weak` pointer, without modifying the original `Arc`"]
     pub fn downgrade(this: &Self) -> Weak<T> {
         if let Some(handle) = running() {
-            this.inner.object(handle);
+            let object = this.inner.object(handle);
+            if handle.get().options.counts_references {
+                change(handle, object, false, "a weak one more");
+            }
         }
         Weak { inner: std::sync::Arc::downgrade(&this.inner), slot: this.inner.slot.copy() }
     }
@@ -294,7 +339,7 @@ impl<T: ?Sized> Arc<T> {
         count: impl FnOnce(&std::sync::Arc<Inner<T>>) -> usize,
     ) -> usize {
         if let Some(handle) = running() {
-            observe(handle, self.inner.object(handle), Access::Read, site);
+            observe(handle, self.inner.object(handle), site);
         }
         let count = count(&self.inner);
         note(Value::Number(count as u64));
@@ -311,7 +356,7 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         if let Some(handle) = running() {
-            observe(handle, this.inner.object(handle), Access::Read, Location::caller());
+            observe(handle, this.inner.object(handle), Location::caller());
         }
         let inner = std::sync::Arc::get_mut(&mut this.inner);
         note(Value::Note(if inner.is_some() { "the only one" } else { "there are others" }));
@@ -326,7 +371,7 @@ impl<T: Clone> Arc<T> {
     pub fn make_mut(this: &mut Self) -> &mut T {
         let site = Location::caller();
         if let Some(handle) = running() {
-            observe(handle, this.inner.object(handle), Access::Write, site);
+            observe(handle, this.inner.object(handle), site);
         }
         if std::sync::Arc::get_mut(&mut this.inner).is_some() {
             note(Value::Note("the only one"));
@@ -336,7 +381,7 @@ impl<T: Clone> Arc<T> {
         } else {
             note(Value::Note("there are others"));
             let value = (**this).clone();
-            *this = Arc { inner: std::sync::Arc::new(Inner::new(value, site)) };
+            *this = Arc { inner: ManuallyDrop::new(std::sync::Arc::new(Inner::new(value, site))) };
         }
         &mut std::sync::Arc::get_mut(&mut this.inner).expect("it is the only one now").value
     }
@@ -353,6 +398,9 @@ impl<T: ?Sized> Clone for Arc<T> {
     /// Makes another reference to the same value.
     #[inline]
     fn clone(&self) -> Self {
+        if let Some(handle) = counting() {
+            change(handle, self.inner.object(handle), false, "one more");
+        }
         Arc { inner: self.inner.clone() }
     }
 }
@@ -360,8 +408,21 @@ impl<T: ?Sized> Clone for Arc<T> {
 impl<T: ?Sized> Drop for Arc<T> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(handle) = rt::current() {
+        // SAFETY: `inner` is dropped here and nowhere else, and not used after.
+        let drop_inner = |inner: &mut ManuallyDrop<_>| unsafe { ManuallyDrop::drop(inner) };
+        let Some(handle) = rt::current() else { return drop_inner(&mut self.inner) };
+        let running = handle.get().phase == Phase::Running;
+        if running {
             self.drop_in_check(handle);
+        }
+        if !self.is_last() {
+            return drop_inner(&mut self.inner);
+        }
+        self.inner.unlist(handle);
+        if running {
+            destroy(handle, || drop_inner(&mut self.inner));
+        } else {
+            drop_inner(&mut self.inner);
         }
     }
 }
@@ -372,21 +433,20 @@ impl<T: ?Sized> Arc<T> {
     }
 
     fn drop_in_check(&self, handle: Handle) {
-        if handle.get().phase == Phase::Running {
-            let object = self.inner.object(handle);
-            if self.is_last() && std::sync::Arc::weak_count(&self.inner) > 0 {
-                handle.visible(Op::on(OpKind::RefCount, Access::Write, object), Location::caller());
-                let runtime = handle.get();
-                runtime.site = None;
-                runtime.value = Value::Note("the last one goes");
-            }
-            // Another may have been made meanwhile.
-            let last = self.is_last();
-            let event = if last { LocalEvent::Acquire(object) } else { LocalEvent::Release(object) };
-            handle.get().event(event);
+        let object = self.inner.object(handle);
+        let counts = handle.get().options.counts_references;
+        if counts {
+            change(handle, object, true, "the last one goes");
         }
+        let runtime = handle.get();
         if self.is_last() {
-            self.inner.unlist(handle);
+            runtime.event(LocalEvent::Acquire(object));
+        } else {
+            runtime.event(LocalEvent::Release(object));
+            if counts {
+                runtime.performed.access = Access::Read;
+                runtime.value = Value::Note("one less");
+            }
         }
     }
 }

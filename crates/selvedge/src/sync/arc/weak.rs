@@ -1,12 +1,12 @@
 //! [`Weak`].
 
 use std::fmt;
-use std::mem::offset_of;
+use std::mem::{ManuallyDrop, offset_of};
 use std::panic::Location;
 
 use selvedge_core::{Access, ObjectId, Op, OpKind};
 
-use super::{Arc, Inner, note, running};
+use super::{Arc, Inner, change, counting, note, running};
 use crate::rt::{Handle, ObjectSlot, Value};
 
 /// A reference that does not keep its value alive, as [`std::sync::Weak`].
@@ -74,7 +74,7 @@ impl<T: ?Sized> Weak<T> {
             let access = if self.inner.strong_count() > 0 { Access::Write } else { Access::Read };
             self.observe(handle, access, Location::caller());
         }
-        let arc = self.inner.upgrade().map(|inner| Arc { inner });
+        let arc = self.inner.upgrade().map(|inner| Arc { inner: ManuallyDrop::new(inner) });
         if let Some(handle) = running()
             && arc.is_none()
         {
@@ -104,7 +104,7 @@ impl<T: ?Sized> Weak<T> {
         count: impl FnOnce(&std::sync::Weak<Inner<T>>) -> usize,
     ) -> usize {
         if let Some(handle) = running() {
-            self.observe(handle, Access::Read, site);
+            self.observe(handle, Access::Write, site);
         }
         let count = count(&self.inner);
         note(Value::Number(count as u64));
@@ -117,6 +117,7 @@ impl<T: ?Sized> Weak<T> {
             // It was gone when this execution began, and nothing can change that.
             None => Op::local(OpKind::RefCount),
         };
+        handle.get().references_matter = true;
         handle.visible(op, site);
     }
 
@@ -138,8 +139,27 @@ impl<T: ?Sized> Weak<T> {
     }
 }
 
+impl<T: ?Sized> Drop for Weak<T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.change("a weak one less");
+    }
+}
+
+impl<T: ?Sized> Weak<T> {
+    /// A step, where clones and drops are steps.
+    fn change(&self, what: &'static str) {
+        if let Some(handle) = counting()
+            && let Some(object) = self.object(handle)
+        {
+            change(handle, object, false, what);
+        }
+    }
+}
+
 impl<T: ?Sized> Clone for Weak<T> {
     fn clone(&self) -> Self {
+        self.change("a weak one more");
         Weak { inner: self.inner.clone(), slot: self.slot.copy() }
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use selvedge_core::{Access, MemoryOrder, ObjectId, Op, OpKind, ThreadId};
 use selvedge_stateless::LocalEvent;
 
-use crate::rt::{self, Gate, Handle, ObjectKind, ObjectSlot, Phase, Value};
+use crate::rt::{self, Gate, Handle, ObjectKind, ObjectSlot, Value};
 
 /// The object's word: how many messages there are, and whether the senders are gone.
 const LENGTH: u64 = u32::MAX as u64;
@@ -259,72 +259,52 @@ impl<T> Channel<T> {
         self.lock().senders += 1;
     }
 
+    /// Drops a sender. Drops that leave others commute with each other, and the last comes after all of them.
     pub(super) fn drop_sender(&self, site: Site) {
+        let Some(handle) = rt::current() else {
+            let mut state = self.lock();
+            state.senders -= 1;
+            state.senders_gone = state.senders == 0;
+            return;
+        };
+        let channel = self.object(handle);
+        let senders = handle.get().object(&self.senders, ObjectKind::Senders, 0);
+        let last = Op { also: Some(senders), ..Op::on(OpKind::Disconnect, Access::Write, channel) };
+        handle.visible(last, site);
         let mut state = self.lock();
         state.senders -= 1;
-        let last = state.senders == 0;
-        drop(state);
-        let handle = rt::current();
-        if let Some(handle) = handle {
-            self.note_drop(handle, last);
-        }
-        if last {
-            self.disconnect(handle, site, |state| {
-                state.senders_gone = true;
-                VecDeque::new()
-            });
-        }
-    }
-
-    /// Orders the drop of the last sender after the drops of the others. Those are no scheduling points.
-    fn note_drop(&self, handle: Handle, last: bool) {
         let runtime = handle.get();
-        if runtime.phase != Phase::Running {
+        if state.senders > 0 {
+            runtime.performed = Op::on(OpKind::Disconnect, Access::Read, senders);
+            runtime.value = Value::Note("there are others");
             return;
         }
-        if !last {
-            let senders = runtime.object(&self.senders, ObjectKind::Senders, 0);
-            runtime.event(LocalEvent::Release(senders));
-        } else if let Some(senders) = self.senders.get(runtime.stamp) {
-            runtime.event(LocalEvent::Acquire(senders));
-        }
+        state.senders_gone = true;
+        runtime.set_word(channel, state.word());
     }
 
     pub(super) fn drop_receiver(&self, site: Site) {
-        self.disconnect(rt::current(), site, |state| {
-            state.receiver_gone = true;
-            // Messages are dropped; offers go back to those who made them.
-            let messages = std::mem::take(&mut state.messages);
-            let (offers, dropped) = messages.into_iter().partition(|message| message.offered_by.is_some());
-            state.messages = offers;
-            dropped
-        });
-    }
-
-    /// Takes one side of the channel away. `effect` says which messages go with it.
-    fn disconnect(
-        &self,
-        handle: Option<Handle>,
-        site: Site,
-        effect: impl FnOnce(&mut State<T>) -> VecDeque<Message<T>>,
-    ) {
-        let Some(handle) = handle else {
-            let dropped = effect(&mut self.lock());
-            return drop(dropped);
-        };
-        let channel = self.object(handle);
-        handle.visible(Op::on(OpKind::Disconnect, Access::Write, channel), site);
+        let handle = rt::current();
+        if let Some(handle) = handle {
+            handle.visible(Op::on(OpKind::Disconnect, Access::Write, self.object(handle)), site);
+        }
         let mut state = self.lock();
-        let dropped = effect(&mut state);
-        let runtime = handle.get();
-        if state.receiver_gone {
+        state.receiver_gone = true;
+        // Messages are dropped; offers go back to those who made them.
+        let messages = std::mem::take(&mut state.messages);
+        let (offers, dropped): (_, VecDeque<_>) =
+            messages.into_iter().partition(|message| message.offered_by.is_some());
+        state.messages = offers;
+        if let Some(handle) = handle {
+            let channel = self.object(handle);
+            let runtime = handle.get();
             for sender in state.messages.iter().filter_map(|message| message.offered_by) {
                 if let Some(thread) = runtime.threads.get_mut(sender.index()) {
                     thread.signalled = true;
                 }
             }
+            runtime.set_word(channel, state.word());
         }
-        runtime.set_word(channel, state.word());
         drop(state);
         // Last, because the messages' destructors are code of the program.
         drop(dropped);
