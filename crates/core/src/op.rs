@@ -14,6 +14,21 @@ pub enum Access {
     Write,
 }
 
+impl Access {
+    /// Whether the order of two accesses to one object can matter.
+    ///
+    /// ```
+    /// use selvedge_core::Access;
+    /// assert!(Access::Read.conflicts_with(Access::Write));
+    /// assert!(!Access::Read.conflicts_with(Access::Read));
+    /// assert!(!Access::Write.conflicts_with(Access::None));
+    /// ```
+    #[inline]
+    pub fn conflicts_with(self, other: Access) -> bool {
+        self != Access::None && other != Access::None && (self == Access::Write || other == Access::Write)
+    }
+}
+
 /// The memory ordering that the program asked of an atomic operation. Values are sequentially consistent
 /// whatever it says; the race detector takes a happens-before edge only where the ordering promises one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -55,8 +70,10 @@ pub enum OpKind {
     Load,
     /// An atomic store.
     Store,
-    /// An atomic read-modify-write. A failed compare-exchange is one that only reads.
+    /// An atomic read-modify-write that is sure to write.
     Rmw,
+    /// An atomic compare-exchange. One that fails only reads.
+    CompareExchange,
     /// A read of a tracked cell (a scheduling point in race mode only).
     Read,
     /// A write of a tracked cell (a scheduling point in race mode only).
@@ -112,13 +129,6 @@ pub enum OpKind {
 }
 
 impl OpKind {
-    /// Whether it counts down, and does more when it is the last to do so. Two such operations read if there
-    /// are others left, and so commute; but after one that reads another may write.
-    #[inline]
-    pub fn counts(self) -> bool {
-        matches!(self, OpKind::RefCount | OpKind::Disconnect)
-    }
-
     /// Whether the thread lets others run by this operation, so that the switch after it is free.
     #[inline]
     pub fn yields(self) -> bool {
@@ -182,14 +192,8 @@ impl Op {
     /// Whether the order of the two operations, by different threads, can matter.
     #[inline]
     pub fn conflicts_with(&self, other: &Op) -> bool {
-        self.touches().any(|(object, access)| {
-            other.touches().any(|(o, a)| {
-                o == object
-                    && access != Access::None
-                    && a != Access::None
-                    && (access == Access::Write || a == Access::Write)
-            })
-        })
+        self.touches()
+            .any(|(object, access)| other.touches().any(|(o, a)| o == object && access.conflicts_with(a)))
     }
 
     /// Whether there can be a state in which two threads are both able to do these two operations next.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use selvedge_core::{Outcome, Schedule, Verdict};
 use selvedge_report::{Report, Style, to_json, to_text};
-use selvedge_stateless::strategy::{Bpor, CbPor, Cost, Depth, Dfs, Dpor, Iterative, Pct, Random};
+use selvedge_stateless::strategy::{Bpor, CbPor, Cost, Depth, Dfs, Dpor, Iterative, Optimal, Pct, Random};
 use selvedge_stateless::{Coverage, Error, Explorer, Settings};
 
 use crate::Strategy;
@@ -338,7 +338,9 @@ impl Checker {
         let samples = self.strategy.samples();
         let coverage = if samples { Coverage::Executions } else { Coverage::States };
         Settings {
-            yields: self.yields.filter(|_| !samples && self.strategy != Strategy::Dpor),
+            yields: self
+                .yields
+                .filter(|_| !samples && !matches!(self.strategy, Strategy::Dpor | Strategy::Optimal)),
             max_executions: self
                 .max_executions
                 .or(samples.then_some(SAMPLES).filter(|_| self.time_limit.is_none())),
@@ -354,11 +356,9 @@ impl Checker {
     /// The default bound on preemptions is for strategies that need one.
     fn algorithm(&self) -> Box<dyn selvedge_stateless::Strategy> {
         let preemptions = self.preemptions.unwrap_or(match self.strategy {
-            Strategy::Icb
-            | Strategy::CbPor
-            | Strategy::CbPorAll
-            | Strategy::Bpor
-            | Strategy::BporPlain => Some(2),
+            Strategy::Icb | Strategy::CbPor | Strategy::CbPorAll | Strategy::Bpor | Strategy::BporPlain => {
+                Some(2)
+            }
             _ => None,
         });
         match self.strategy {
@@ -376,6 +376,11 @@ impl Checker {
                 Box::new(if self.at_bound { bpor.at_bound() } else { bpor })
             }
             Strategy::Dpor => Box::new(Dpor::new()),
+            Strategy::Optimal => Box::new(match preemptions {
+                None => Optimal::new(),
+                Some(most) if self.at_bound => Optimal::bounded(most).at_bound(),
+                Some(most) => Optimal::bounded(most),
+            }),
             Strategy::Delay => Box::new(Iterative::new(Cost::Delays, Some(self.delays))),
             Strategy::Depth => {
                 let increment = if self.at_bound { self.depth } else { 10 };

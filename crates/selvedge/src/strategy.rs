@@ -33,6 +33,10 @@ pub enum Strategy {
     /// Dynamic partial-order reduction: every terminal partial order, without a bound. Loops that wait by
     /// yielding do not end under it.
     Dpor,
+    /// Optimal dynamic partial-order reduction: every terminal partial order exactly once. With a bound on
+    /// preemptions, every one within it, fewest preemptions first. Keeps only the current execution and what
+    /// is still to be tried beside it. Loops that wait by yielding do not end under it.
+    Optimal,
     /// In the order of delays: departures from a round-robin scheduler.
     Delay,
     /// Depth-first search over executions that are ended after a number of steps, which grows.
@@ -45,7 +49,7 @@ pub enum Strategy {
 
 impl Strategy {
     /// Every strategy, by name.
-    pub const ALL: [(&'static str, Strategy); 11] = [
+    pub const ALL: [(&'static str, Strategy); 12] = [
         ("icb", Strategy::Icb),
         ("dfs", Strategy::Dfs),
         ("cb-por", Strategy::CbPor),
@@ -53,6 +57,7 @@ impl Strategy {
         ("bpor", Strategy::Bpor),
         ("bpor-plain", Strategy::BporPlain),
         ("dpor", Strategy::Dpor),
+        ("optimal", Strategy::Optimal),
         ("delay", Strategy::Delay),
         ("depth", Strategy::Depth),
         ("random", Strategy::Random),

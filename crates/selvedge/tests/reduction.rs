@@ -5,7 +5,15 @@ use selvedge::sync::{Arc, Barrier, Condvar, Mutex, Once, RwLock, mpsc};
 use selvedge::{Checker, Coverage, Strategy, thread};
 
 fn orders(strategy: Strategy, preemptions: Option<u32>, program: fn()) -> (u64, u64) {
-    let checker = Checker::new().strategy(strategy).coverage(Coverage::Orders).keep_going().shorten(0);
+    search(Checker::new(), strategy, preemptions, program)
+}
+
+fn at_bound(strategy: Strategy, preemptions: Option<u32>, program: fn()) -> (u64, u64) {
+    search(Checker::new().at_bound(), strategy, preemptions, program)
+}
+
+fn search(checker: Checker, strategy: Strategy, preemptions: Option<u32>, program: fn()) -> (u64, u64) {
+    let checker = checker.strategy(strategy).coverage(Coverage::Orders).keep_going().shorten(0);
     let checker = match preemptions {
         Some(bound) => checker.preemptions(bound),
         None => checker.unbounded().at_bound(),
@@ -23,11 +31,18 @@ fn agree(unbounded: bool, program: fn()) {
         let (reduced, executions) = orders(Strategy::CbPor, Some(bound), program);
         assert_eq!(reduced, plain, "terminal orders with {bound} preemptions");
         println!("bound {bound}: {plain} orders, {executions} executions");
+        let (optimal, _) = orders(Strategy::Optimal, Some(bound), program);
+        assert_eq!(optimal, plain, "terminal orders with {bound} preemptions, optimal");
     }
     if unbounded {
         let (plain, _) = orders(Strategy::Dfs, None, program);
         assert_eq!(orders(Strategy::Dpor, None, program).0, plain, "terminal orders");
         assert_eq!(orders(Strategy::CbPor, None, program), (plain, plain), "terminal orders, executions");
+        // A step that turns out to touch less than it announced (a sender that is not the last to go) may
+        // cost an execution that is ended early.
+        let (optimal, executions) = orders(Strategy::Optimal, None, program);
+        assert_eq!(optimal, plain, "terminal orders, optimal");
+        assert!(executions <= plain + plain / 4, "{executions} executions for {plain} orders");
     }
 }
 
@@ -49,8 +64,11 @@ fn mutexes() {
     for (bound, expected) in [(Some(0), 6), (Some(1), 24), (Some(2), 60), (None, 90)] {
         let found = orders(Strategy::CbPor, bound, three_times_two_sections);
         assert_eq!(found, (expected, expected), "{bound:?}");
+        let found = at_bound(Strategy::Optimal, bound, three_times_two_sections);
+        assert_eq!(found, (expected, expected), "{bound:?}");
     }
     assert_eq!(orders(Strategy::Dpor, None, three_times_two_sections), (90, 90));
+    assert_eq!(orders(Strategy::Optimal, None, three_times_two_sections), (90, 90));
 }
 
 #[test]

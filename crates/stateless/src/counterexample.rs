@@ -218,8 +218,8 @@ pub(crate) fn step_limit<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> S
     let limit = explorer.settings.max_steps;
     let yields = tail.iter().any(|point| point.op.yields());
     let spins = |op: &Op| {
-        matches!(op.kind, OpKind::Load | OpKind::Rmw | OpKind::TryLock | OpKind::TryReadLock | OpKind::Read)
-            || matches!(op.kind, OpKind::IsFinished | OpKind::Receive)
+        matches!(op.kind, OpKind::Load | OpKind::Rmw | OpKind::CompareExchange | OpKind::TryLock)
+            || matches!(op.kind, OpKind::TryReadLock | OpKind::Read | OpKind::IsFinished | OpKind::Receive)
     };
     let (kind, message) = if yields {
         let who = names.join(" and ");

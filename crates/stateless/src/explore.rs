@@ -23,7 +23,7 @@ use crate::program::{Error, Event, Execution, LocalEvent, Program, Site, Stop, S
 use crate::race::RaceDetector;
 use crate::record::{PointRecord, Record};
 use crate::settings::Settings;
-use crate::strategy::{Choice, Finished, Point, Prefix, Strategy};
+use crate::strategy::{Choice, Finished, Point, Prefix, Report, Strategy};
 
 /// How a search is getting on.
 #[derive(Clone, Copy, Debug)]
@@ -221,13 +221,20 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 stopped: self.observer.stopped,
             };
             strategy.finished(&finished);
-            if let End::Stopped(stop) = end {
+            if let End::Stopped(mut stop) = end {
                 if stop.kind == StopKind::Unsupported {
                     return Err(Error::Unsupported(*stop));
                 }
                 if first_violation.is_none() {
                     // What is run again to explain a failure is not part of what the search has covered.
                     let fair_cut = self.fair_cut;
+                    if let Report::Like(others) = strategy.report(&finished) {
+                        let Some(other) = self.first_that_fails(others)? else {
+                            self.fair_cut = fair_cut;
+                            continue;
+                        };
+                        stop = other;
+                    }
                     let mut violation = counterexample::explain(self, *stop)?;
                     self.fair_cut = fair_cut;
                     violation.below = rows.last().map(|row| self.finished_bound(row));
@@ -282,6 +289,17 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         }
         let again = Prefix { decisions: self.record.decisions().to_vec(), expect: None };
         self.run_once::<true, _>(&again, &mut choose, None)
+    }
+
+    /// Runs executions until something goes wrong in one.
+    fn first_that_fails(&mut self, schedules: Vec<Vec<Decision>>) -> Result<Option<Box<Stop>>, Error> {
+        for decisions in schedules {
+            let prefix = Prefix { decisions, expect: None };
+            if let End::Stopped(stop) = self.run(&prefix, &mut |_| Choice::Prune, None)? {
+                return Ok(Some(stop));
+            }
+        }
+        Ok(None)
     }
 
     /// Runs one execution: the prefix, then as the chooser says. With `trace`, each step is described there.

@@ -390,6 +390,14 @@ impl Graph {
         self.scratch = Scratch { clock, state, races: found };
     }
 
+    /// How many steps the second thread of a race of the reduction had taken before its operation.
+    pub(crate) fn second_number(&self, race: &Race) -> usize {
+        match race.second {
+            Some(second) if second & EXTRA == 0 => self.events[second as usize].number as usize,
+            _ => self.threads[race.thread.index()].events.len(),
+        }
+    }
+
     /// How many steps of each thread happened before the second operation of a race.
     fn second_clock(&self, race: &Race) -> Option<&[u32]> {
         race.second.map(|second| match second & EXTRA {

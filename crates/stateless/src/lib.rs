@@ -39,4 +39,4 @@ pub use program::{
 };
 pub use record::{Pending, PointRecord, Record};
 pub use settings::Settings;
-pub use strategy::{Choice, Finished, Point, Prefix, Strategy};
+pub use strategy::{Choice, Finished, Point, Prefix, Report, Strategy};

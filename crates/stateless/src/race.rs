@@ -138,7 +138,7 @@ impl RaceDetector {
                 let publish = if op.order.releases() { &clocks.now } else { &clocks.fenced };
                 object.released.copy_from(publish);
             }
-            OpKind::Rmw => {
+            OpKind::Rmw | OpKind::CompareExchange => {
                 Self::load(clocks, object, op.order);
                 if op.access == Access::Write {
                     // A read-modify-write continues the release sequence that it reads from.

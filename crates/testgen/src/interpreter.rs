@@ -89,7 +89,8 @@ impl Interpretation<'_> {
         if let Some(&(object, _)) = done.touches.get(1) {
             op.also = Some(self.object(object));
         }
-        let atomic = matches!(done.kind, OpKind::Load | OpKind::Store | OpKind::Rmw);
+        let atomic =
+            matches!(done.kind, OpKind::Load | OpKind::Store | OpKind::Rmw | OpKind::CompareExchange);
         let takes =
             matches!(done.kind, OpKind::Lock) || done.kind == OpKind::TryLock && op.access == Access::Write;
         match (atomic, takes) {

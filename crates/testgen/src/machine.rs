@@ -353,9 +353,8 @@ impl<'p> Machine<'p> {
                     Statement::Store(a, _) | Statement::StoreNext(a) => {
                         (OpKind::Store, Object::Atomic(a), Access::Write)
                     }
-                    Statement::Add(a) | Statement::Exchange(a, ..) => {
-                        (OpKind::Rmw, Object::Atomic(a), Access::Write)
-                    }
+                    Statement::Add(a) => (OpKind::Rmw, Object::Atomic(a), Access::Write),
+                    Statement::Exchange(a, ..) => (OpKind::CompareExchange, Object::Atomic(a), Access::Write),
                     Statement::Join(child) => (OpKind::Join, Object::Thread(child), Access::Read),
                     Statement::Park | Statement::ParkTimeout => {
                         (OpKind::Park, Object::Token(body), Access::Write)
@@ -512,7 +511,8 @@ impl<'p> Machine<'p> {
                 if found == old {
                     self.atomics[a] = new;
                 }
-                (OpKind::Rmw, Object::Atomic(a), if found == old { Access::Write } else { Access::Read })
+                let access = if found == old { Access::Write } else { Access::Read };
+                (OpKind::CompareExchange, Object::Atomic(a), access)
             }
             Statement::Join(child) => {
                 self.threads[thread].children.retain(|(body, _)| *body != child);

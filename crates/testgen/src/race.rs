@@ -49,8 +49,10 @@ impl Synchronisation {
             (OpKind::Park, Some((object, _))) => (Some(object), None, false),
             (OpKind::Unlock | OpKind::Store | OpKind::End, Some((object, _))) => (None, Some(object), false),
             (OpKind::Unpark, Some((object, _))) => (None, Some(object), true),
-            (OpKind::Rmw, Some((object, Access::Write))) => (Some(object), Some(object), true),
-            (OpKind::Rmw, Some((object, _))) => (Some(object), None, false),
+            (OpKind::Rmw | OpKind::CompareExchange, Some((object, Access::Write))) => {
+                (Some(object), Some(object), true)
+            }
+            (OpKind::CompareExchange, Some((object, _))) => (Some(object), None, false),
             (OpKind::Wait, _) => (None, Some(done.touches[1].0), false),
             (OpKind::Wake, _) => (Some(done.touches[1].0), None, false),
             _ => (None, None, false),

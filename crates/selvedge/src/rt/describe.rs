@@ -146,7 +146,7 @@ fn action(runtime: &Runtime, op: &Op, called: fn(&Runtime, ObjectId) -> String) 
         OpKind::IsFinished => format!("ask whether {name} has ended"),
         OpKind::Load => format!("load {name}"),
         OpKind::Store => format!("store {name}"),
-        OpKind::Rmw => format!("update {name}"),
+        OpKind::Rmw | OpKind::CompareExchange => format!("update {name}"),
         OpKind::Read => format!("read {name}"),
         OpKind::Write => format!("write {name}"),
         OpKind::Lock => format!("lock {name}"),

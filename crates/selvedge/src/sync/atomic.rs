@@ -96,13 +96,14 @@ fn update(
     slot: &ObjectSlot,
     initial: u64,
     show: Show,
-    (success, failure): (Ordering, Ordering),
+    (success, failure): (Ordering, Option<Ordering>),
     site: &'static Location<'static>,
     change: impl FnOnce(u64) -> Option<u64>,
 ) -> u64 {
     let runtime = handle.get();
     let object: ObjectId = runtime.object(slot, ObjectKind::Atomic, initial);
-    handle.visible(Op::on(OpKind::Rmw, Access::Write, object).ordered(order(success)), site);
+    let kind = if failure.is_some() { OpKind::CompareExchange } else { OpKind::Rmw };
+    handle.visible(Op::on(kind, Access::Write, object).ordered(order(success)), site);
     let runtime = handle.get();
     let old = runtime.state(object).word;
     match change(old) {
@@ -112,7 +113,7 @@ fn update(
         }
         None => {
             runtime.performed.access = Access::Read;
-            runtime.performed.order = order(failure);
+            runtime.performed.order = order(failure.unwrap_or(Ordering::Relaxed));
             runtime.value = Value::Read(Bits { raw: old, show });
         }
     }
@@ -183,7 +184,7 @@ macro_rules! atomic {
             fn rmw(&self, handle: Handle, ordering: Ordering, change: impl FnOnce($value) -> $value) -> $value {
                 let change = |old| Some($to(change($from(old))));
                 $from(update(
-                    handle, &self.slot, self.initial(), $show, (ordering, ordering), Location::caller(), change,
+                    handle, &self.slot, self.initial(), $show, (ordering, None), Location::caller(), change,
                 ))
             }
 
@@ -214,7 +215,7 @@ macro_rules! atomic {
                 let expected = $to(current);
                 let change = |old| (old == expected).then(|| $to(new));
                 let old = update(
-                    handle, &self.slot, self.initial(), $show, (success, failure), Location::caller(), change,
+                    handle, &self.slot, self.initial(), $show, (success, Some(failure)), Location::caller(), change,
                 );
                 if old == expected { Ok($from(old)) } else { Err($from(old)) }
             }

@@ -53,8 +53,6 @@ struct Node {
     tried: Vec<(ThreadId, Op)>,
     /// What the current decision's step did.
     op: Op,
-    /// What it may do in another state, for as long as nothing that conflicts with this is done.
-    sleeps_as: Op,
     /// Whether a bound has cut something off here or below; and whether below the current decision.
     cut: bool,
     child_cut: bool,
@@ -227,7 +225,6 @@ impl Backtracking {
                     asleep: Vec::new(),
                     tried: Vec::new(),
                     op: Op::default(),
-                    sleeps_as: Op::default(),
                     cut: false,
                     child_cut: false,
                     over: false,
@@ -246,9 +243,7 @@ impl Backtracking {
             if let Decision::Thread(_) = record.decisions()[index]
                 && let Some(event) = self.graph.events.get(self.graph.event_of[index] as usize)
             {
-                let announced = self.graph.threads[event.thread.index()].pending[event.number as usize].0;
                 self.path[index].op = event.op;
-                self.path[index].sleeps_as = if event.op.kind.counts() { announced } else { event.op };
             }
         }
         if over && let Some(last) = self.path.last_mut() {
@@ -421,7 +416,7 @@ impl Node {
             Decision::Value(_) => return None,
             Decision::Thread(thread) => {
                 if !policy.bounded() || !self.child_cut {
-                    self.tried.push((thread, self.sleeps_as));
+                    self.tried.push((thread, self.op));
                 }
                 self.child_cut = false;
             }

@@ -5,6 +5,7 @@
 //! elsewhere and report back.
 
 mod backtrack;
+mod bound_conflicts;
 mod bpor;
 mod cb_por;
 mod context_cost;
@@ -12,9 +13,12 @@ mod depth;
 mod dfs;
 mod dpor;
 mod iterative;
+mod optimal;
 mod pct;
+mod prefix_cost;
 mod random;
 mod replay;
+mod wakeup;
 
 use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
@@ -27,6 +31,7 @@ pub use depth::Depth;
 pub use dfs::Dfs;
 pub use dpor::Dpor;
 pub use iterative::{Cost, Iterative};
+pub use optimal::Optimal;
 pub use pct::Pct;
 pub use random::Random;
 pub use replay::Replay;
@@ -121,6 +126,17 @@ pub struct Finished<'a> {
     pub stopped: bool,
 }
 
+/// What to make of an execution in which something went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// It is reported.
+    AsItIs,
+    /// The first of these executions in which something goes wrong is reported instead: they are equivalent to
+    /// it as far as that is concerned, with fewer preemptions. When there is none, what went wrong is beyond
+    /// the bound.
+    Like(Vec<Vec<Decision>>),
+}
+
 /// An algorithm that decides which executions to run.
 pub trait Strategy {
     /// Writes how the next execution begins; `false` when there is none.
@@ -131,6 +147,11 @@ pub trait Strategy {
 
     /// Learns from an execution.
     fn finished(&mut self, execution: &Finished<'_>);
+
+    /// What to make of an execution in which something went wrong, once it has been learnt from.
+    fn report(&mut self, _execution: &Finished<'_>) -> Report {
+        Report::AsItIs
+    }
 
     /// Whether it learns more from an execution than how long it was: only then are the choices recorded that
     /// there were.

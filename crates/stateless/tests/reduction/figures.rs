@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use selvedge_core::Bounds;
-use selvedge_stateless::strategy::{Bpor, CbPor, Dpor};
+use selvedge_stateless::strategy::{Bpor, CbPor, Dpor, Optimal};
 use selvedge_stateless::{Choice, Finished, Point, Prefix, StateHash, Strategy};
 use selvedge_testgen::{Graph, History, Machine, Performed, Program};
 
@@ -92,6 +92,7 @@ fn figure_1_a_naive_combination_misses_a_state_and_ours_do_not() {
     assert_eq!(case.search(&mut CbPor::new(Some(0), None)).unwrap().orders.len(), 2);
     assert_eq!(within(&case.search(&mut Bpor::new(Some(0), false)).unwrap(), 0).len(), 2);
     assert_eq!(case.search(&mut Dpor::new()).unwrap().orders.len(), 2);
+    assert_eq!(case.search(&mut Optimal::new()).unwrap().executions, 2);
 }
 
 /// Programs on which a published rule, taken literally, missed something.
@@ -106,7 +107,14 @@ fn programs_on_which_a_published_rule_was_incomplete() {
     let wake = "spawn 1; lock 0; wait-timeout 0; spawn 2; unlock 0 | lock 0; wait-timeout 0 | notify-all 0";
     for text in [asleep, failed, held, wake] {
         let case = Case::new(&text.parse().unwrap(), LIMITS).unwrap();
-        for result in [case.dpor(true), case.dpor(false), case.bpor(true), case.bpor(false), case.cb_por()] {
+        for result in [
+            case.dpor(true),
+            case.dpor(false),
+            case.bpor(true),
+            case.bpor(false),
+            case.cb_por(),
+            case.optimal(),
+        ] {
             assert_eq!(result, Ok(()), "{text}");
         }
     }
@@ -126,4 +134,74 @@ fn programs_on_which_bounded_reduction_was_incomplete() {
             assert_eq!(result, Ok(()), "{text}");
         }
     }
+}
+
+/// Programs on which source sets alone, without wakeup trees, begin executions that turn out to be covered.
+#[test]
+fn source_sets_begin_executions_that_wakeup_trees_do_not() {
+    for (text, orders) in [
+        ("spawn 2; spawn 1; load 0 | store 0 2; store 1 1 | store 1 2", 4),
+        ("spawn 1; spawn 2; lock 1 | lock 1; lock 0; unlock 1 | lock 0; unlock 0", 3),
+        ("spawn 1; spawn 2; lock 0 | lock 0; wait 0 | notify-one 0", 4),
+    ] {
+        let case = Case::new(&text.parse().unwrap(), LIMITS).unwrap();
+        assert_eq!(case.brute.orders_within(u32::MAX), orders, "{text}");
+        let (mut dpor, mut optimal) = (Dpor::new(), Optimal::new());
+        case.search(&mut dpor).unwrap();
+        assert_eq!(case.search(&mut optimal).unwrap().executions, orders as u64, "{text}");
+        assert_eq!((dpor.blocked() > 0, optimal.blocked()), (true, 0), "{text}");
+    }
+}
+
+/// A step that still sleeps at a leaf of the wakeup tree, because the exchange that was to wake it failed and
+/// so only read: that a planned sequence could begin with it does not mean that the sequence is covered.
+#[test]
+fn a_step_that_sleeps_at_a_leaf_covers_nothing() {
+    let text = "spawn 2; spawn 1; store-next 0 | exchange 0 1 2; choose 2; load 0 | load 0";
+    assert_eq!(Case::new(&text.parse().unwrap(), LIMITS).unwrap().optimal(), Ok(()));
+}
+
+/// `optimal` that learns nothing from every fifth execution.
+struct Forgetful(Optimal, u64);
+
+impl Strategy for Forgetful {
+    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
+        self.0.next_prefix(prefix)
+    }
+
+    fn choose(&self, point: &Point<'_>) -> Choice {
+        self.0.choose(point)
+    }
+
+    fn finished(&mut self, execution: &Finished<'_>) {
+        self.1 += 1;
+        if !self.1.is_multiple_of(5) {
+            self.0.finished(execution);
+        }
+    }
+
+    fn wants_pending(&self) -> bool {
+        true
+    }
+
+    fn exhausted(&self) -> Option<Bounds> {
+        self.0.exhausted()
+    }
+
+    fn cut(&self) -> bool {
+        false
+    }
+}
+
+/// The comparison with brute force can fail.
+#[test]
+fn flaws_of_an_optimal_search_are_found() {
+    let program: Program =
+        "spawn 1; spawn 2; add 0; load 1 | add 0; store 1 1 | load 0; load 1".parse().unwrap();
+    let case = Case::new(&program, LIMITS).unwrap();
+    assert_eq!(case.optimal(), Ok(()));
+    let orders = case.brute.orders_within(u32::MAX);
+    assert!(case.search(&mut Forgetful(Optimal::new(), 0)).unwrap().orders.len() < orders);
+    let told_that_loads_write = case.with_loads_that_write().search(&mut Optimal::new()).unwrap();
+    assert!(told_that_loads_write.orders.len() > orders);
 }

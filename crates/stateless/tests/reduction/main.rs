@@ -105,3 +105,13 @@ fn cb_por_within_the_fair_bound() {
 fn cb_por_all_reaches_every_state_within_the_bound() {
     verify_all(LIMITS, 15, |case| case.cb_por_all());
 }
+
+#[test]
+fn optimal_runs_every_terminal_order_once() {
+    verify_all(LIMITS, 400, |case| case.optimal());
+}
+
+#[test]
+fn optimal_within_a_bound_runs_every_terminal_order_within_it_once() {
+    verify_all(LIMITS, 60, |case| case.optimal_within_bounds());
+}

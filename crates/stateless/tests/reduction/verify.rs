@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use selvedge_core::{Bounds, Decision};
-use selvedge_stateless::strategy::{Bpor, CbPor, Dpor};
+use selvedge_stateless::strategy::{Bpor, CbPor, Dpor, Optimal};
 use selvedge_stateless::{
     Choice, Coverage, Explorer, Finished, Point, Prefix, Settings, StateHash, Strategy,
 };
-use selvedge_testgen::{End, Enumeration, Interpreter, Limits, Program, enumerate};
+use selvedge_testgen::{End, Enumeration, Interpreter, Limits, Program, Statement, enumerate};
 
 pub(crate) type Verified = Result<(), String>;
 
@@ -56,11 +56,26 @@ fn equal<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> V
     if found == expected { Ok(()) } else { Err(format!("{what}: {found:?} instead of {expected:?}")) }
 }
 
+/// Whether a statement reads or writes its object depending on the state that it is performed in.
+fn depends_on_the_state(statement: &Statement) -> bool {
+    use Statement::{Exchange, NotifyAll, NotifyOne, ParkTimeout, TryLock, WaitTimeout};
+    matches!(
+        statement,
+        Exchange(..) | TryLock(_) | NotifyOne(_) | NotifyAll(_) | ParkTimeout | WaitTimeout(_)
+    )
+}
+
 impl Case {
     pub(crate) fn new(program: &Program, limits: Limits) -> Option<Case> {
         let brute = enumerate(program, limits)?;
         let interpreter = Interpreter { race_mode: limits.race_mode, ..Interpreter::new(program.clone()) };
         Some(Case { interpreter, limits, brute })
+    }
+
+    /// The same executions, of which the engine is told something wrong.
+    pub(crate) fn with_loads_that_write(mut self) -> Case {
+        self.interpreter.loads_write = true;
+        self
     }
 
     fn settings(&self) -> Settings<'static> {
@@ -127,6 +142,56 @@ impl Case {
             equal("executions not blocked", found.executions - dpor.blocked(), orders as u64)?;
         }
         self.same_local_states(&found, u32::MAX)
+    }
+
+    /// Every terminal order exactly once; and no other execution, where what an operation does to its object
+    /// can be told before it is performed.
+    pub(crate) fn optimal(&self) -> Verified {
+        let mut optimal = Optimal::new();
+        let all = self.search(&mut optimal)?;
+        equal("violation", all.violation.is_some(), self.least_violation().is_some())?;
+        equal("executions", all.executions - optimal.blocked(), all.orders.len() as u64)?;
+        if !self.fails() {
+            equal("orders", all.orders.len(), self.brute.orders_within(u32::MAX))?;
+            if !self.interpreter.program.has(depends_on_the_state) {
+                equal("blocked executions", optimal.blocked(), 0)?;
+            }
+            self.same_local_states(&all, u32::MAX)?;
+        }
+        let settings = Settings { keep_going: false, ..self.settings() };
+        let found = self.search_with(&mut Optimal::new(), settings)?;
+        equal("first violation", found.violation.is_some(), self.least_violation().is_some())
+    }
+
+    /// Every terminal order that an execution within the bound has, and none of them twice.
+    pub(crate) fn optimal_within_bounds(&self) -> Verified {
+        let most = self.brute.most_preemptions();
+        for bound in 0..=most + 1 {
+            let mut optimal = Optimal::bounded(bound).at_bound();
+            let found = self.search(&mut optimal)?;
+            let violated = self.least_violation().is_some_and(|least| least <= bound);
+            equal(&format!("violation at {bound}"), found.violation.is_some(), violated)?;
+            if self.fails() {
+                continue;
+            }
+            let runs = self.brute.within(bound).map(|run| run.schedule.clone()).collect();
+            let expected = self.search(&mut Listed(runs))?.orders;
+            let missing = expected.keys().filter(|order| !found.orders.contains_key(*order)).count();
+            equal(&format!("orders missing at {bound}"), missing, 0)?;
+            let complete = found.executions - optimal.blocked() - optimal.cut_off();
+            equal("complete executions", complete, found.orders.len() as u64)?;
+            // What a deadlock costs is known only when it is there.
+            if self.least_violation().is_none() {
+                equal("orders too many", found.orders.len() - expected.len(), 0)?;
+            }
+        }
+        let settings = Settings { keep_going: false, ..self.settings() };
+        let found = self.search_with(&mut Optimal::bounded(most + 1), settings)?;
+        equal("least violation", found.violation, self.least_violation())?;
+        if found.violation.is_none() {
+            equal("complete", found.complete, true)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn bpor(&self, optimised: bool) -> Verified {

@@ -4,9 +4,8 @@
 //! and for most programs that makes no difference: they never look at it, and it does not matter which thread
 //! drops the value. So clones and drops are no scheduling points, until an execution shows that the program
 //! is not like that: it observes the number, or a value's destructor performs operations. Then the check
-//! begins again with all of them as steps. Those that do not drop the value commute with each other
-//! (they only *read* the object, in the engine's terms); the one that does, and whatever observes, comes
-//! before or after each of them.
+//! begins again with all of them as steps. Clones commute with each other (they only *read* the object, in
+//! the engine's terms); drops do not, since the last drops the value.
 //!
 //! What a thread did before it dropped its reference is behind the thread that drops the last, as in std, so
 //! that the value's destructor races with nothing.
@@ -83,7 +82,7 @@ fn counting() -> Option<Handle> {
     running().filter(|handle| handle.get().options.counts_references)
 }
 
-/// A clone or a drop, as a step. It commutes with the others unless it `may_drop` the value.
+/// A clone or a drop, as a step. It commutes with clones unless it `may_drop` the value.
 #[cold]
 fn change(handle: Handle, object: ObjectId, may_drop: bool, what: &'static str) {
     let access = if may_drop { Access::Write } else { Access::Read };
@@ -448,7 +447,6 @@ impl<T: ?Sized> Arc<T> {
         } else {
             runtime.event(LocalEvent::Release(object));
             if counts {
-                runtime.performed.access = Access::Read;
                 runtime.value = Value::Note("one less");
             }
         }

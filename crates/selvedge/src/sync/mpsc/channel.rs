@@ -259,7 +259,8 @@ impl<T> Channel<T> {
         self.lock().senders += 1;
     }
 
-    /// Drops a sender. Drops that leave others commute with each other, and the last comes after all of them.
+    /// Drops a sender. The last disconnects the channel; until it is known which that is, the order of all
+    /// drops matters.
     pub(super) fn drop_sender(&self, site: Site) {
         let Some(handle) = rt::current() else {
             let mut state = self.lock();
@@ -275,7 +276,7 @@ impl<T> Channel<T> {
         state.senders -= 1;
         let runtime = handle.get();
         if state.senders > 0 {
-            runtime.performed = Op::on(OpKind::Disconnect, Access::Read, senders);
+            runtime.performed = Op::on(OpKind::Disconnect, Access::Write, senders);
             runtime.value = Value::Note("there are others");
             return;
         }

@@ -1,0 +1,621 @@
+//! Optimal dynamic partial-order reduction.
+//!
+//! Abdulla, Aronis, Jonsson, Sagonas: *Source Sets: A Foundation for Optimal Dynamic Partial Order Reduction*
+//! (JACM 2017; first in POPL 2014), the algorithm with wakeup trees: every terminal partial order is run
+//! exactly once, and no execution is begun that turns out to be equivalent to another.
+//!
+//! Deviations:
+//! 1. Creating a thread is no step; a thread's first step depends on the step within which it was created.
+//!    Threads go by names that executions agree on, not by their numbers.
+//! 2. Which races can be turned round is found out from the graph, also where a thread had to wait: the
+//!    second operation of a race is any that some thread was about to do, performed or not.
+//! 3. A step that chooses a value races with the same step choosing another one: what does not depend on it,
+//!    and then the step with the other value, is a sequence to be explored.
+//! 4. A step that ends an execution (a violation) depends on everything, which is known only once it has
+//!    been taken. Every other thread that could go on before it is tried there too.
+//! 5. What an operation would do to its object in another state is not always known (a compare-exchange may
+//!    fail there, a lock may be taken, nobody may wait to be notified); the most that it may do is assumed.
+//!    So a step may go on sleeping where the paper's steps are all awake: at a leaf of the tree. Such a step
+//!    is *stale*. That a sequence could begin with it does not mean that what the sequence is for is covered;
+//!    it is left out of the sequence instead, with what depends on it. The same holds below a step that is
+//!    uncertain (deviation 2 of `wakeup.rs`), and after deviation 4. It can make the search begin an
+//!    execution which is covered already; that is ended when every thread that could go on is asleep.
+//!
+//! Within a bound on preemptions the search keeps to the partial orders that [`prefix_cost`](super::prefix_cost)
+//! allows, a set that is closed under prefixes and does not depend on the order of independent steps. So sleep
+//! sets are as good there as anywhere, and no order is run twice. What the bound refuses is noted. As long as
+//! nothing is refused below a state, the search is the unbounded one and misses nothing. Where something is,
+//! threads are tried that no race asks for; [`bound_conflicts`](super::bound_conflicts) says which. That begins
+//! executions which turn out to be covered, or which no thread can go on from within the bound. A step that was
+//! explored while something was refused is stale from the start, because a sequence that should have been
+//! planned may have been refused.
+//!
+//! A failure is reported with the fewest preemptions that lead to it, and only once the bound allows these.
+
+use std::cell::RefCell;
+
+use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
+
+use super::backtrack::last_thread;
+use super::bound_conflicts::{can_be_added_for_free, conflicting_threads, schedule, steps_before};
+use super::prefix_cost::PartialOrder;
+use super::wakeup::{Branch, Planned, Sequence, Step, insert, leftmost};
+use super::{Choice, Finished, Point, Prefix, Report, Strategy};
+use crate::graph::{Graph, Races};
+
+/// Every terminal partial order, exactly once; or every one within a bound on preemptions. Loops that wait by
+/// yielding do not end under it.
+///
+/// ```
+/// use selvedge_stateless::{Prefix, Strategy, strategy::Optimal};
+/// let mut optimal = Optimal::new();
+/// assert!(optimal.next_prefix(&mut Prefix::default()));
+/// assert!(!optimal.cut());
+/// ```
+#[derive(Debug, Default)]
+pub struct Optimal {
+    path: Vec<Node>,
+    begun: bool,
+    /// How the execution that is under way goes on after its prefix, and what else is to be tried there.
+    guide: Vec<Branch>,
+    /// Whether the last step of the prefix is uncertain; see [`Branch::uncertain`].
+    uncertain: bool,
+    plan: Vec<Step>,
+    graph: Graph,
+    walk: RefCell<Walk>,
+    blocked: u64,
+    most: Option<u32>,
+    bound: Option<u32>,
+    /// Whether the bound has cut anything off.
+    cut: bool,
+    cut_off: u64,
+    /// Whether a thread was ever seen to ask whether another has ended.
+    asks: bool,
+}
+
+/// A step of the current path.
+#[derive(Clone, Debug)]
+struct Node {
+    thread: ThreadId,
+    /// A fingerprint of everything before the step.
+    fingerprint: u64,
+    taken: Taken,
+    /// The threads that could be chosen.
+    enabled: ThreadSet,
+    /// Steps that need not be taken here: what they lead to is explored elsewhere, or has been from here.
+    asleep: Vec<Taken>,
+    /// How many of those that sleep were asleep before any step was taken here, ends of threads apart.
+    inherited: usize,
+    /// The threads that can come first in what conflicts with a step that was taken here, by name.
+    wanted: Vec<u64>,
+    /// Whether every thread is to be tried where the bound cuts something off.
+    all: bool,
+    /// What is still to be tried here.
+    tree: Vec<Branch>,
+    /// Whether the bound has cut something off here or below; and whether below the current step.
+    cut: bool,
+    child_cut: bool,
+}
+
+/// A step that was taken.
+#[derive(Clone, Debug)]
+struct Taken {
+    step: Step,
+    /// For each of its values, how many there were.
+    arities: Vec<u32>,
+    op: Op,
+    /// For one that sleeps: nothing that was planned will wake it.
+    stale: bool,
+    /// It ended the execution.
+    ends: bool,
+    /// Nothing can conflict with it any more, and it costs nothing: whatever is done first, it could have
+    /// been taken before.
+    inert: bool,
+}
+
+/// Where the execution that runs is.
+#[derive(Debug, Default)]
+struct Walk {
+    /// What sleeps; `None` until the first choice after the prefix.
+    asleep: Option<Vec<Taken>>,
+    /// How many steps of the plan have been taken.
+    planned: usize,
+    /// The execution so far, and whether it was ended by the bound.
+    graph: Graph,
+    cut: bool,
+}
+
+impl Optimal {
+    /// The search, before its first execution.
+    pub fn new() -> Self {
+        Optimal::default()
+    }
+
+    /// The search over bounds 0 to `most` on preemptions: every terminal partial order within each.
+    ///
+    /// ```
+    /// use selvedge_core::Measure;
+    /// use selvedge_stateless::{Strategy, strategy::Optimal};
+    /// assert_eq!(Optimal::bounded(2).bound(), Some((Measure::Preemptions, 0)));
+    /// assert_eq!(Optimal::bounded(2).at_bound().bound(), Some((Measure::Preemptions, 2)));
+    /// ```
+    pub fn bounded(most: u32) -> Self {
+        Optimal { most: Some(most), bound: Some(0), ..Optimal::default() }
+    }
+
+    /// Goes to the last bound at once.
+    pub fn at_bound(mut self) -> Self {
+        self.bound = self.most;
+        self
+    }
+
+    /// How many executions were ended because every thread that could go on would have exceeded the bound.
+    pub fn cut_off(&self) -> u64 {
+        self.cut_off
+    }
+
+    /// How many executions were ended because every thread that could go on was asleep.
+    pub fn blocked(&self) -> u64 {
+        self.blocked
+    }
+
+    /// Makes the path that of an execution that has ended, whose graph is known.
+    fn follow(&mut self, execution: &Finished<'_>) {
+        let record = execution.record;
+        let mut guide = std::mem::take(&mut self.guide);
+        let mut uncertain = self.uncertain;
+        let known = self.path.len().saturating_sub(1);
+        for (index, event) in self.graph.events.iter().enumerate().skip(known) {
+            let (values, arities) = self.graph.choices(index).iter().copied().unzip();
+            let name = self.graph.threads[event.thread.index()].name;
+            let ends = execution.stopped && index + 1 == self.graph.events.len();
+            let arities: Vec<u32> = arities;
+            let inert = self.bound.is_some()
+                && arities.is_empty()
+                && (event.op.object.is_none() || matches!(event.op.kind, OpKind::End | OpKind::Join))
+                && can_be_added_for_free(&self.graph, index);
+            let step = Step { thread: name, values };
+            let taken = Taken { step, arities, op: event.op, stale: false, ends, inert };
+            if let Some(node) = self.path.get_mut(index) {
+                node.taken = taken;
+                continue;
+            }
+            let asleep = self.path.last().map_or(Vec::new(), |last| {
+                let mut asleep = last.inherited();
+                wake(&mut asleep, &last.taken);
+                for taken in asleep.iter_mut().filter(|_| guide.is_empty() || uncertain) {
+                    taken.stale = true;
+                }
+                asleep
+            });
+            let ends = |taken: &&Taken| taken.op.kind != OpKind::End || self.asks;
+            let inherited = asleep.iter().filter(ends).count();
+            let mut tree = std::mem::take(&mut guide);
+            if tree.first().is_some_and(|branch| branch.step.agrees(&taken.step)) {
+                let branch = tree.remove(0);
+                (guide, uncertain) = (branch.children, branch.uncertain);
+            }
+            let point = &record.points()[event.point as usize];
+            self.path.push(Node {
+                thread: event.thread,
+                fingerprint: point.fingerprint,
+                taken,
+                enabled: record.enabled(point).collect(),
+                asleep,
+                inherited,
+                wanted: Vec::new(),
+                all: false,
+                tree,
+                cut: false,
+                child_cut: false,
+            });
+        }
+    }
+
+    /// How many objects had a number before an event.
+    fn known_before(&self, event: usize) -> usize {
+        let lines = self
+            .graph
+            .threads
+            .iter()
+            .filter(|line| line.creator.is_none_or(|creator| (creator as usize) < event));
+        let announced = lines.flat_map(|line| {
+            let taken = line.events.partition_point(|other| (*other as usize) < event);
+            line.pending.iter().take(taken + 1).flat_map(|(op, _)| op.touches())
+        });
+        announced.map(|(object, _)| object.index() + 1).max().unwrap_or(0)
+    }
+
+    /// The steps after an event that do not depend on it.
+    fn independent_of(&self, event: usize) -> (Sequence, Vec<Option<usize>>) {
+        let mut sequence = Sequence { steps: Vec::new(), known: self.known_before(event) };
+        let mut places = vec![None; self.graph.events.len()];
+        for index in event + 1..self.graph.events.len() {
+            if !self.graph.happens_before(event, index) {
+                places[index] = Some(sequence.steps.len());
+                let taken = &self.path[index].taken;
+                let creator = self.graph.threads[self.graph.events[index].thread.index()].creator;
+                sequence.steps.push(Planned {
+                    step: taken.step.clone(),
+                    op: taken.op,
+                    performed: true,
+                    creator: creator.and_then(|creator| places[creator as usize]),
+                });
+            }
+        }
+        (sequence, places)
+    }
+
+    /// Plans what follows from an event: the steps that do not depend on it, and then this one.
+    fn plan(&mut self, event: usize, thread: ThreadId, number: usize, values: Vec<u32>) {
+        let line = &self.graph.threads[thread.index()];
+        let Some((op, _)) = line.pending.get(number) else { return };
+        let (op, name, creator) = (*op, line.name, line.creator);
+        let (mut sequence, places) = self.independent_of(event);
+        sequence.steps.push(Planned {
+            step: Step { thread: name, values },
+            op,
+            performed: false,
+            creator: creator.and_then(|creator| places[creator as usize]),
+        });
+        for taken in &self.path[event].asleep {
+            let covered = if taken.stale {
+                !sequence.leave_out(&taken.step)
+            } else {
+                sequence.may_begin_with(&taken.step, &taken.op)
+            };
+            if covered {
+                return;
+            }
+        }
+        let graph = &self.graph;
+        let next_op = |thread: u64, steps: usize| {
+            let line = graph.threads.iter().find(|line| line.name == thread)?;
+            let before = line.events.partition_point(|other| (*other as usize) < event);
+            line.pending.get(before + steps).map(|(op, _)| *op)
+        };
+        let node = &mut self.path[event];
+        let wanted = || {
+            let Some(most) = self.bound else { return true };
+            let mut lengths = steps_before(graph, event);
+            for planned in &sequence.steps[..sequence.steps.len() - 1] {
+                let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
+                lengths[thread.expect("a thread of this execution")] += 1;
+            }
+            PartialOrder::new(graph, lengths).and(thread.index()).within(most)
+        };
+        if !insert(&mut node.tree, &sequence, &next_op, wanted) {
+            node.cut = true;
+            node.child_cut = true;
+            self.cut = true;
+        }
+    }
+
+    /// Plans every race of the execution the other way round.
+    fn turn_races_round(&mut self) {
+        for index in 0..self.graph.reduced.len() {
+            let race = self.graph.reduced[index];
+            let number = self.graph.second_number(&race);
+            self.plan(race.event as usize, race.thread, number, Vec::new());
+        }
+    }
+
+    /// Notes, for each step of the execution, what is to be tried instead where the bound cuts something off.
+    fn note_conflicts(&mut self, most: u32) {
+        for (event, node) in self.path.iter_mut().enumerate() {
+            node.all |= !node.taken.arities.is_empty() || !can_be_added_for_free(&self.graph, event);
+            if !node.all {
+                conflicting_threads(&self.graph, event, most, &mut node.wanted);
+            }
+        }
+    }
+
+    /// Plans every choice of a value with the other values.
+    fn choose_otherwise(&mut self) {
+        for event in 0..self.graph.events.len() {
+            let Taken { step, arities, .. } = &self.path[event].taken;
+            let (values, arities) = (step.values.clone(), arities.clone());
+            let (thread, number) = (self.graph.events[event].thread, self.graph.events[event].number);
+            for (at, arity) in arities.into_iter().enumerate() {
+                for value in (0..arity).filter(|value| *value != values[at]) {
+                    let mut other = values[..at].to_vec();
+                    other.push(value);
+                    self.plan(event, thread, number as usize, other);
+                }
+            }
+        }
+    }
+
+    /// Plans every thread that could have gone on instead of the step that ended the execution.
+    fn go_on_otherwise(&mut self) {
+        let Some(last) = self.path.len().checked_sub(1) else { return };
+        if self.bound.is_some() {
+            let node = &mut self.path[last];
+            (node.all, node.cut, node.child_cut) = (true, true, true);
+            return;
+        }
+        let known = self.known_before(last);
+        let node = &mut self.path[last];
+        for thread in node.enabled.iter().filter(|thread| *thread != node.thread) {
+            let line = &self.graph.threads[thread.index()];
+            let step = Step { thread: line.name, values: Vec::new() };
+            let listed = node.asleep.iter().any(|taken| taken.step.agrees(&step))
+                || node.tree.iter().any(|branch| branch.step.agrees(&step));
+            if !listed {
+                let op = line.pending.get(line.events.len()).map_or(Op::default(), |(op, _)| *op);
+                node.tree.push(Branch::leaf(step, op, known));
+            }
+        }
+    }
+}
+
+impl Strategy for Optimal {
+    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
+        let walk = self.walk.get_mut();
+        *walk = Walk { graph: std::mem::take(&mut walk.graph), ..Walk::default() };
+        prefix.decisions.clear();
+        prefix.expect = None;
+        let branch = loop {
+            if !self.begun {
+                self.begun = true;
+                return true;
+            }
+            let depth = self.path.len();
+            let Some(node) = self.path.last_mut() else {
+                match (self.bound, self.most) {
+                    (Some(bound), Some(most)) if bound < most && self.cut => {
+                        self.bound = Some(bound + 1);
+                        self.cut = false;
+                        self.begun = false;
+                        self.plan.clear();
+                        self.uncertain = false;
+                        continue;
+                    }
+                    _ => return false,
+                }
+            };
+            node.taken.stale = node.child_cut;
+            node.cut |= node.child_cut;
+            node.child_cut = false;
+            node.asleep.push(node.taken.clone());
+            let mut next = node.next_branch(&self.graph);
+            if next.is_none()
+                && let Some(most) = self.bound
+                && node.cut
+            {
+                next = node.beyond_the_plans(&self.graph, depth - 1, most, self.asks, &mut self.cut);
+            }
+            if let Some((branch, thread)) = next {
+                node.thread = thread;
+                break branch;
+            }
+            let cut = node.cut;
+            self.path.pop();
+            if let Some(parent) = self.path.last_mut() {
+                parent.child_cut |= cut;
+            }
+        };
+        let node = self.path.last_mut().expect("the branch is from there");
+        prefix.expect = branch.step.values.is_empty().then_some(node.fingerprint);
+        node.taken = Taken {
+            step: branch.step,
+            arities: Vec::new(),
+            op: Op::default(),
+            stale: false,
+            ends: false,
+            inert: false,
+        };
+        for node in &self.path {
+            prefix.decisions.push(Decision::Thread(node.thread));
+            prefix.decisions.extend(node.taken.step.values.iter().map(|value| Decision::Value(*value)));
+        }
+        self.plan = leftmost(&branch.children);
+        self.uncertain = branch.uncertain;
+        self.guide = branch.children;
+        true
+    }
+
+    fn choose(&self, point: &Point<'_>) -> Choice {
+        let record = point.record;
+        let mut walk = self.walk.borrow_mut();
+        let Walk { asleep, planned, graph, cut } = &mut *walk;
+        let before = || self.path.last().map_or(Vec::new(), Node::inherited);
+        let asleep = asleep.get_or_insert_with(before);
+        if point.arity > 0 {
+            let thread = record.name(last_thread(point.decisions));
+            let chosen = point.decisions.iter().rev().map_while(|decision| match decision {
+                Decision::Value(value) => Some(*value),
+                Decision::Thread(_) => None,
+            });
+            let mut values: Vec<u32> = chosen.collect();
+            values.reverse();
+            let wanted =
+                planned.checked_sub(1).and_then(|last| self.plan.get(last)?.values.get(values.len()));
+            let new = |value: &u32| {
+                let values = values.iter().copied().chain([*value]).collect();
+                !covered(asleep, &Step { thread, values })
+            };
+            let value = wanted.copied().or_else(|| (0..point.arity).find(new)).unwrap_or(0);
+            return Choice::Take(Decision::Value(value.min(point.arity - 1)));
+        }
+        if let Some(last) = point.step.checked_sub(1) {
+            let thread = record.name(last_thread(point.decisions));
+            asleep.retain(|taken| stays_asleep(taken, thread, &record.points()[last].op));
+        }
+        if let Some(step) = self.plan.get(*planned) {
+            let mut enabled = point.enabled.iter();
+            let thread = enabled.find(|thread| record.name(*thread) == step.thread);
+            debug_assert!(thread.is_some(), "a planned step can be taken");
+            match thread {
+                Some(thread) if !covered(asleep, step) => {
+                    *planned += 1;
+                    return Choice::Take(Decision::Thread(thread));
+                }
+                _ => *planned = usize::MAX,
+            }
+        }
+        let Decision::Thread(preferred) = point.without_preemption() else {
+            unreachable!("a choice between threads")
+        };
+        let others = point.enabled.iter().filter(|thread| *thread != preferred);
+        let awake =
+            |thread: &ThreadId| !covered(asleep, &Step { thread: record.name(*thread), values: Vec::new() });
+        let mut built = false;
+        for thread in std::iter::once(preferred).chain(others).filter(awake) {
+            let Some(most) = self.bound else { return Choice::Take(Decision::Thread(thread)) };
+            let price = u32::from(point.preemptible && point.running != Some(thread));
+            if point.preemptions + price <= most {
+                return Choice::Take(Decision::Thread(thread));
+            }
+            if !built {
+                built = true;
+                let so_far = Finished {
+                    record,
+                    prefix: 0,
+                    preemptions: point.preemptions,
+                    pruned: false,
+                    stopped: false,
+                };
+                graph.update(&so_far, Races::No);
+            }
+            let lengths = steps_before(graph, graph.events.len());
+            if PartialOrder::new(graph, lengths).and(thread.index()).within(most) {
+                return Choice::Take(Decision::Thread(thread));
+            }
+            *cut = true;
+        }
+        Choice::Prune
+    }
+
+    fn finished(&mut self, execution: &Finished<'_>) {
+        let cut = execution.pruned && self.walk.get_mut().cut;
+        self.blocked += u64::from(execution.pruned && !cut);
+        self.cut_off += u64::from(cut);
+        // Races that are old belong to sequences that are new.
+        self.graph.clear();
+        self.graph.update(execution, Races::Reduced);
+        let mut pending = self.graph.threads.iter().flat_map(|line| &line.pending);
+        self.asks |= pending.any(|(op, _)| op.kind == OpKind::IsFinished);
+        self.follow(execution);
+        if cut && let Some(last) = self.path.last_mut() {
+            last.child_cut = true;
+            self.cut = true;
+        }
+        self.turn_races_round();
+        self.choose_otherwise();
+        if let Some(most) = self.bound {
+            self.note_conflicts(most);
+        }
+        if execution.stopped {
+            self.go_on_otherwise();
+        }
+    }
+
+    fn report(&mut self, execution: &Finished<'_>) -> Report {
+        let Some(most) = self.bound else { return Report::AsItIs };
+        let graph = &self.graph;
+        let whole = PartialOrder::new(graph, steps_before(graph, graph.events.len()));
+        let last = graph.events.last().filter(|_| execution.stopped);
+        let enough = last.map(|last| whole.clone().up_to(last.thread.index()));
+        let Ok(cheapest) =
+            enough.iter().chain([&whole]).map(|order| order.cheapest(most)).collect::<Result<Vec<_>, _>>()
+        else {
+            return Report::AsItIs;
+        };
+        self.cut |= cheapest.last().is_none_or(Option::is_none);
+        Report::Like(cheapest.into_iter().flatten().map(|threads| schedule(graph, &threads)).collect())
+    }
+
+    fn wants_pending(&self) -> bool {
+        true
+    }
+
+    fn bound(&self) -> Option<(Measure, u32)> {
+        self.bound.map(|bound| (Measure::Preemptions, bound))
+    }
+
+    fn exhausted(&self) -> Option<Bounds> {
+        Some(Bounds { preemptions: self.bound, ..Bounds::default() })
+    }
+
+    fn cut(&self) -> bool {
+        self.cut
+    }
+
+    fn in_order(&self) -> bool {
+        self.bound.is_some()
+    }
+}
+
+impl Node {
+    /// What sleeps here, and may go on to. A step that ends an execution depends on everything that is done
+    /// before it.
+    fn inherited(&self) -> Vec<Taken> {
+        self.asleep.iter().filter(|taken| !taken.ends).cloned().collect()
+    }
+
+    /// The next branch of the tree that is not covered, with its thread's number.
+    fn next_branch(&mut self, graph: &Graph) -> Option<(Branch, ThreadId)> {
+        while !self.tree.is_empty() {
+            let branch = self.tree.remove(0);
+            let thread = graph.threads.iter().position(|line| line.name == branch.step.thread);
+            if let Some(thread) = thread.map(|thread| ThreadId(thread as u32))
+                && self.enabled.contains(thread)
+                && !covered(&self.asleep, &branch.step)
+            {
+                return Some((branch, thread));
+            }
+        }
+        None
+    }
+
+    /// Where the bound has cut something off: a thread that has not been tried, may lead to something new, and
+    /// is within the bound. `cut` is set where one is not.
+    fn beyond_the_plans(
+        &self,
+        graph: &Graph,
+        event: usize,
+        most: u32,
+        asks: bool,
+        cut: &mut bool,
+    ) -> Option<(Branch, ThreadId)> {
+        if self.asleep.iter().any(|taken| taken.inert && !(asks && taken.op.kind == OpKind::End)) {
+            return None;
+        }
+        let everything = self.all || self.inherited > 0;
+        for thread in self.enabled.iter() {
+            let step = Step { thread: graph.threads[thread.index()].name, values: Vec::new() };
+            let wanted = everything || self.wanted.contains(&step.thread);
+            if !wanted || covered(&self.asleep, &step) {
+                continue;
+            }
+            if PartialOrder::new(graph, steps_before(graph, event)).and(thread.index()).within(most) {
+                return Some((Branch::leaf(step, Op::default(), 0), thread));
+            }
+            *cut = true;
+        }
+        None
+    }
+}
+
+fn stays_asleep(taken: &Taken, thread: u64, op: &Op) -> bool {
+    taken.step.thread != thread && !taken.op.conflicts_with(op)
+}
+
+/// Wakes those that depend on a step.
+fn wake(asleep: &mut Vec<Taken>, by: &Taken) {
+    asleep.retain(|taken| stays_asleep(taken, by.step.thread, &by.op));
+}
+
+/// Whether a step sleeps, whatever the values that it has still to choose.
+fn covered(asleep: &[Taken], step: &Step) -> bool {
+    let mut agreeing = asleep.iter().filter(|taken| taken.step.agrees(step));
+    let Some(first) = agreeing.next() else { return false };
+    if first.step.values.len() <= step.values.len() {
+        return true;
+    }
+    (0..first.arities[step.values.len()]).all(|value| {
+        let values = step.values.iter().copied().chain([value]).collect();
+        covered(asleep, &Step { thread: step.thread, values })
+    })
+}

@@ -1,0 +1,252 @@
+//! The fewest preemptions that anything beginning with a partial order can have.
+//!
+//! The context bound of Musuvathi and Qadeer (*Partial-Order Reduction for Context-Bounded State Exploration*,
+//! MSR-TR-2007-12) may fall along an execution: what looks like a preemption may turn out to be none when the
+//! thread's next steps can be moved to before the switch. Here a switch away from a thread that could go on is
+//! counted only when its next step must come after it: the step is in the partial order, or it is the thread's
+//! next operation and conflicts with something that comes after the switch. Counted like that the cost never
+//! falls when steps are added, and does not exceed the context bound of any execution that begins with the
+//! partial order: the schedule with the fewest preemptions, with the later steps left out, pays as much. When
+//! every thread has ended the two are equal.
+
+use std::collections::HashSet;
+
+use selvedge_core::{Access, Op, OpKind, ThreadId};
+
+use crate::config::Status;
+use crate::graph::Graph;
+
+/// A prefix of a graph, perhaps with one more operation that was not performed there.
+#[derive(Clone, Debug)]
+pub(crate) struct PartialOrder<'g> {
+    graph: &'g Graph,
+    /// How many steps of each thread are in it, the additional one included.
+    lengths: Vec<u32>,
+    /// The additional one: its thread, and how many steps of each thread must come before it.
+    extra: Option<(usize, Op, Vec<u32>)>,
+}
+
+/// What counts as a preemption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Charge {
+    /// Every switch away from a thread that could go on.
+    All,
+    /// Only what every continuation has to pay too.
+    Certain,
+}
+
+/// Where a linearization is.
+type State = (Vec<u32>, Option<usize>);
+
+/// A search would have to look at too many states.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TooMany;
+
+/// Searches give up past so many states: what is being asked for is then taken to be within the bound.
+const MOST_STATES: usize = 1 << 18;
+
+impl<'g> PartialOrder<'g> {
+    /// The first so many steps of each thread.
+    pub(crate) fn new(graph: &'g Graph, lengths: Vec<u32>) -> Self {
+        PartialOrder { graph, lengths, extra: None }
+    }
+
+    /// With one more step of a thread: the next that it is about to take.
+    pub(crate) fn and(mut self, thread: usize) -> Self {
+        let graph = self.graph;
+        let line = &graph.threads[thread];
+        let taken = self.lengths[thread] as usize;
+        let op = line.pending.get(taken).map_or(Op::default(), |(op, _)| *op);
+        let before = taken.checked_sub(1).map(|last| line.events[last]).or(line.creator);
+        let others =
+            graph.threads.iter().zip(&self.lengths).enumerate().filter(|(other, _)| *other != thread);
+        let steps = others.flat_map(|(_, (line, length))| line.events.iter().take(*length as usize)).copied();
+        let conflicts = steps.filter(|event| surely_conflicts(&op, &graph.events[*event as usize].op, true));
+        let clock = self.join(before.into_iter().chain(conflicts));
+        self.lengths[thread] += 1;
+        self.extra = Some((thread, op, clock));
+        self
+    }
+
+    /// With the last step of a thread as the additional one: it needs only what it depends on, and not, like a
+    /// step that ends an execution, everything.
+    pub(crate) fn up_to(mut self, thread: usize) -> Self {
+        let graph = self.graph;
+        let line = &graph.threads[thread];
+        let number = self.lengths[thread] as usize - 1;
+        let step = line.events[number];
+        let op = graph.events[step as usize].op;
+        let before = number.checked_sub(1).map(|last| line.events[last]).or(line.creator);
+        let conflicts = (0..step).filter(|event| graph.events[*event as usize].op.conflicts_with(&op));
+        let clock = self.join(before.into_iter().chain(conflicts));
+        self.extra = Some((thread, op, clock));
+        self
+    }
+
+    /// What must come before any of these events, themselves included.
+    fn join(&self, events: impl Iterator<Item = u32>) -> Vec<u32> {
+        let mut clock = vec![0; self.lengths.len()];
+        for event in events {
+            for (mine, theirs) in clock.iter_mut().zip(self.graph.clock(event as usize)) {
+                *mine = (*mine).max(*theirs);
+            }
+        }
+        clock
+    }
+
+    fn is_extra(&self, thread: usize, number: u32) -> bool {
+        self.extra.as_ref().is_some_and(|(extra, ..)| *extra == thread) && number + 1 == self.lengths[thread]
+    }
+
+    /// Whether a thread's next step is in the partial order, and all that must come before it has been taken.
+    fn available(&self, taken: &[u32], thread: usize) -> bool {
+        let number = taken[thread];
+        if number >= self.lengths[thread] {
+            return false;
+        }
+        let clock = match &self.extra {
+            Some((_, _, clock)) if self.is_extra(thread, number) => clock.as_slice(),
+            _ => self.graph.clock(self.graph.threads[thread].events[number as usize] as usize),
+        };
+        clock.iter().zip(taken).enumerate().all(|(other, (needed, taken))| other == thread || needed <= taken)
+    }
+
+    /// Whether a switch away from a thread is a preemption there.
+    fn preempts(&self, taken: &[u32], thread: usize, charge: Charge) -> bool {
+        let line = &self.graph.threads[thread];
+        let number = taken[thread] as usize;
+        let extra_taken = self.is_extra(thread, taken[thread].wrapping_sub(1));
+        if extra_taken {
+            return false; // What comes after it is not known.
+        }
+        let last = number.checked_sub(1).map(|last| &self.graph.events[line.events[last] as usize].op);
+        if last.is_some_and(Op::yields) {
+            return false;
+        }
+        if charge == Charge::Certain && taken[thread] == self.lengths[thread] {
+            let Some((op, gate)) = line.pending.get(number) else { return false };
+            let later = (0..taken.len()).filter(|other| *other != thread).any(|other| {
+                (taken[other]..self.lengths[other]).any(|number| {
+                    let (op_there, performed) = self.op(other, number);
+                    let tested = gate.object.is_none_or(|gate| op_there.touches().any(|(o, _)| o == gate));
+                    tested && surely_conflicts(op, &op_there, performed)
+                })
+            });
+            // What the additional operation does to the word that the gate tests is not known.
+            let unknown = self.extra.as_ref().is_some_and(|(extra, other, _)| {
+                taken[*extra] == self.lengths[*extra] && other.conflicts_with(op)
+            });
+            if !later || unknown {
+                return false;
+            }
+        }
+        self.graph.status(taken, ThreadId(thread as u32)) == Status::Enabled
+    }
+
+    /// A step's operation, and whether it was performed.
+    fn op(&self, thread: usize, number: u32) -> (Op, bool) {
+        match &self.extra {
+            Some((_, op, _)) if self.is_extra(thread, number) => (*op, false),
+            _ => {
+                let event = self.graph.threads[thread].events[number as usize];
+                (self.graph.events[event as usize].op, true)
+            }
+        }
+    }
+
+    /// Whether it can be linearized with at most so many preemptions that every continuation has to pay too.
+    pub(crate) fn within(&self, most: u32) -> bool {
+        let (mut seen, mut now) = (HashSet::new(), vec![(vec![0; self.lengths.len()], None)]);
+        for _ in 0..=most {
+            let mut next = Vec::new();
+            while let Some(state) = now.pop() {
+                if state.0 == self.lengths || seen.len() > MOST_STATES {
+                    return true;
+                }
+                if !seen.contains(&state) {
+                    self.moves(&state, Charge::Certain, |after, costs| {
+                        if costs { next.push(after) } else { now.push(after) }
+                    });
+                    seen.insert(state);
+                }
+            }
+            now = next;
+        }
+        false
+    }
+
+    /// A linearization with the fewest preemptions, if these are at most so many: of all of it, or with
+    /// [`up_to`](Self::up_to) of as much as it takes to get there.
+    pub(crate) fn cheapest(&self, most: u32) -> Result<Option<Vec<usize>>, TooMany> {
+        let arrived = |taken: &[u32]| match &self.extra {
+            Some((thread, ..)) => taken[*thread] == self.lengths[*thread],
+            None => taken == self.lengths,
+        };
+        // States, each with the one before it.
+        let mut states: Vec<(State, usize)> = vec![((vec![0; self.lengths.len()], None), 0)];
+        let (mut seen, mut now) = (HashSet::new(), vec![0]);
+        for _ in 0..=most {
+            let mut next = Vec::new();
+            while let Some(index) = now.pop() {
+                let state = states[index].0.clone();
+                if arrived(&state.0) {
+                    let mut threads = Vec::new();
+                    let mut at = index;
+                    while let ((_, Some(thread)), before) = &states[at] {
+                        threads.push(*thread);
+                        at = *before;
+                    }
+                    threads.reverse();
+                    return Ok(Some(threads));
+                }
+                if seen.len() > MOST_STATES {
+                    return Err(TooMany);
+                }
+                if !seen.contains(&state) {
+                    self.moves(&state, Charge::All, |after, costs| {
+                        if costs {
+                            next.push(states.len())
+                        } else {
+                            now.push(states.len())
+                        }
+                        states.push((after, index));
+                    });
+                    seen.insert(state);
+                }
+            }
+            now = next;
+        }
+        Ok(None)
+    }
+
+    /// The states after one more step, each with whether it costs a preemption; what should be tried first
+    /// comes last.
+    fn moves(&self, state: &State, charge: Charge, mut to: impl FnMut(State, bool)) {
+        let (taken, last) = state;
+        let preempts = last.is_some_and(|last| self.preempts(taken, last, charge));
+        let others = (0..taken.len()).filter(|thread| Some(*thread) != *last);
+        for thread in others.chain(*last).filter(|thread| self.available(taken, *thread)) {
+            let mut after = taken.clone();
+            after[thread] += 1;
+            to((after, Some(thread)), preempts && Some(thread) != *last);
+        }
+    }
+}
+
+/// Whether an operation that a thread is about to do conflicts with a step, whatever it turns out to do.
+fn surely_conflicts(op: &Op, step: &Op, performed: bool) -> bool {
+    use OpKind as Kind;
+    let writes = |op: &Op| {
+        matches!(op.kind, Kind::Store | Kind::Rmw | Kind::Lock | Kind::Unlock | Kind::Wait | Kind::Unpark)
+    };
+    let reads = |op: &Op| {
+        writes(op)
+            || matches!(op.kind, Kind::Load | Kind::CompareExchange | Kind::TryLock | Kind::Wake | Kind::Join)
+    };
+    step.touches().enumerate().any(|(slot, (object, access))| {
+        let known = performed || slot == 1;
+        let step_writes = if known { access == Access::Write } else { writes(step) };
+        let step_reads = if known { access != Access::None } else { reads(step) };
+        op.object == Some(object) && (writes(op) && step_reads || reads(op) && step_writes)
+    })
+}
