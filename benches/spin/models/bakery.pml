@@ -23,8 +23,10 @@ again:
         j++
     :: else -> break
     od;
-end_full:
-    most < TOP;
+    if
+    :: most < TOP
+    :: else -> choosing[_pid] = false; goto again
+    fi;
     ticket[_pid] = most + 1;
     choosing[_pid] = false;
     j = 0;
