@@ -27,6 +27,11 @@ impl<'a> Budget<'a> {
         self.limits.depth.unwrap_or(u64::MAX)
     }
 
+    /// From now on there is all the time that it takes: what is looked for is known to be there.
+    pub(super) fn lift_time(&mut self) {
+        self.limits.time = None;
+    }
+
     /// Whether to stop, and why. `memory` is asked for only when it is looked at.
     #[inline]
     pub(super) fn check(&mut self, progress: impl FnOnce() -> (Progress, u64)) -> Option<Stop> {
