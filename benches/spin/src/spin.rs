@@ -43,7 +43,8 @@ pub(crate) fn spin(model: &Model, mode: Mode, slots: u32, all_errors: bool) -> S
     let mut arguments = text(&["-O2", "-w", "-DSAFETY", "-DNOREDUCE", "-DNOCLAIM", "-DVECTORSZ=2048"]);
     arguments.push("-DMEMLIM=16000".to_string());
     if mode != Mode::Raw {
-        arguments.push("-DBCS".to_string());
+        // A bounded search has room for eight processes unless told otherwise.
+        arguments.extend(text(&["-DBCS", "-DCONSERVATIVE=2"]));
     }
     arguments.extend(text(&["-o", "pan", "pan.c"]));
     let compiled = run("gcc", &arguments, folder.path());

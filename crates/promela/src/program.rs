@@ -186,6 +186,8 @@ pub(crate) struct Trans {
     pub(crate) escape: u16,
     pub(crate) stmt: StmtId,
     pub(crate) at: Pos,
+    /// It ends a step and starts no process: the state after it can be written where it is to be.
+    pub(crate) in_place: bool,
     /// See the partial-order reduction: commutes with every transition of every other process.
     pub(crate) safe: bool,
 }

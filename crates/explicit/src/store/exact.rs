@@ -14,12 +14,14 @@ use crate::hash::hash;
 pub(crate) type Handle = u64;
 
 /// Bits of a slot that say where the state is; the rest is a piece of its hash. An empty slot is 0.
-const PLACE_BITS: u32 = 40;
+pub(crate) const PLACE_BITS: u32 = 38;
 const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
 /// Bits of a hash in a slot.
 const PIECE_BITS: u32 = 64 - PLACE_BITS;
-/// The highest bits of a hash, which are not in a slot: the size of the first table, as a logarithm.
-const BASE_BITS: u32 = 12;
+/// The highest bits of a hash, which are not in a slot.
+const BASE_BITS: u32 = 10;
+/// The size of the first table, as a logarithm.
+const FIRST_BITS: u32 = 12;
 
 /// The piece of a hash that a slot holds, in its place there.
 #[inline(always)]
@@ -52,8 +54,8 @@ impl Exact {
         first.push(0);
         Exact {
             arena: vec![first],
-            slots: vec![0; 1 << BASE_BITS],
-            bits: BASE_BITS,
+            slots: vec![0; 1 << FIRST_BITS],
+            bits: FIRST_BITS,
             farthest: 0,
             count: 0,
             header,
