@@ -29,7 +29,7 @@ fn own(name: &str, definitions: &str, depth: u64) -> Model {
 pub(crate) fn large() -> Vec<Model> {
     vec![
         own("window", "W=4 CAP=4", 1_000_000),
-        own("window", "W=5 CAP=5", 4_000_000),
+        own("window", "W=6 CAP=4", 4_000_000),
         own("philosophers", "N=11", 4_000_000),
         own("counters", "N=5 TOP=8", 1_000_000),
         own("ring", "N=9", 1_000_000),

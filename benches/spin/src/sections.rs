@@ -42,8 +42,12 @@ pub(crate) fn exhaustive(name: Option<&str>) -> String {
         "Spin bytes a state",
         "dfs bytes a state",
         "layered bytes a state",
+        "Spin resident",
+        "dfs resident",
+        "layered resident",
     ]);
-    let (mut deep, mut layered, mut memory) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut deep, mut layered) = (Vec::new(), Vec::new());
+    let (mut memory, mut layered_memory) = (Vec::new(), Vec::new());
     for model in chosen(catalogue::large(), name) {
         let dfs = ours(&model, "dfs", None, true);
         let layers = ours(&model, "layered", None, true);
@@ -55,6 +59,7 @@ pub(crate) fn exhaustive(name: Option<&str>) -> String {
         deep.push(spin.ran.seconds / dfs.ran.seconds);
         layered.push(spin.ran.seconds / layers.ran.seconds);
         memory.push(spin.store_bytes as f64 / dfs.store_bytes as f64);
+        layered_memory.push(spin.store_bytes as f64 / layers.store_bytes as f64);
         table.row(vec![
             model.name(),
             grouped(spin.states),
@@ -69,6 +74,9 @@ pub(crate) fn exhaustive(name: Option<&str>) -> String {
             format!("{:.1}", bytes(spin.store_bytes)),
             format!("{:.1}", bytes(dfs.store_bytes)),
             format!("{:.1}", bytes(layers.store_bytes)),
+            format!("{:.1}", bytes(spin.ran.peak_bytes)),
+            format!("{:.1}", bytes(dfs.ran.peak_bytes)),
+            format!("{:.1}", bytes(layers.ran.peak_bytes)),
         ]);
     }
     format!(
@@ -77,10 +85,11 @@ pub(crate) fn exhaustive(name: Option<&str>) -> String {
          --all-errors` and the layered search of all bounds. States and transitions are equal for all three, which the \
          benchmark asserts. Spin's time is that of `pan` alone; Selvedge's that of the whole process. Bytes a \
          state are those of the stored states and the table that finds them, for Selvedge also the stack or the \
-         queue and what is kept for counterexamples (Spin's stack is not counted).\n\n{}\n\
+         queue (Spin's stack is not counted). Resident is the most memory that the process held, for each state.\n\n{}\n\
          - dfs: {:.2} times Spin's states a second (geometric mean; the least {:.2}). Goal: at least 0.5.\n\
          - layered: {:.2} times (the least {:.2}).\n\
-         - Spin's bytes a state are {:.2} times those of dfs (geometric mean; the least {:.2}). Goal: at least 1.\n",
+         - Spin's bytes a state are {:.2} times those of dfs (geometric mean; the least {:.2}) and {:.2} times those of \
+         layered (the least {:.2}). Goal: at least 1.\n",
         table.text(),
         geometric_mean(&deep),
         smallest(&deep),
@@ -88,12 +97,15 @@ pub(crate) fn exhaustive(name: Option<&str>) -> String {
         smallest(&layered),
         geometric_mean(&memory),
         smallest(&memory),
+        geometric_mean(&layered_memory),
+        smallest(&layered_memory),
     )
 }
 
 /// From the text to the verdict, on small models.
 pub(crate) fn verdict(name: Option<&str>) -> String {
-    let mut table = Table::new(&["model", "states", "Spin s", "of which pan s", "dfs s", "layered s", "Spin / layered"]);
+    let mut table =
+        Table::new(&["model", "states", "Spin s", "of which pan s", "dfs s", "layered s", "Spin / layered"]);
     let mut rows = Vec::new();
     for model in chosen(catalogue::small(), name) {
         let dfs = ours(&model, "dfs", None, true);

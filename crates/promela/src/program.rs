@@ -91,9 +91,9 @@ pub(crate) enum Op {
     LoadLocal(Reg, Cell, u32),
     StoreGlobal(Reg, Cell, u32),
     StoreLocal(Reg, Cell, u32),
-    /// The register holds an offset and receives the value.
-    LoadGlobalAt(Reg, Cell, u32),
-    LoadLocalAt(Reg, Cell, u32),
+    /// Result, offset register.
+    LoadGlobalAt(Reg, Reg, Cell, u32),
+    LoadLocalAt(Reg, Reg, Cell, u32),
     /// Value, offset register.
     StoreGlobalAt(Reg, Reg, Cell, u32),
     StoreLocalAt(Reg, Reg, Cell, u32),

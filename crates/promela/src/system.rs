@@ -684,6 +684,21 @@ impl TransitionSystem for System<'_> {
         self.current = current;
     }
 
+    fn expand_each(&mut self, state: &[u8], out: &mut Successors) {
+        let count = self.processes(state);
+        if self.uses_enabled || self.program.claim.is_some() {
+            (0..count).for_each(|process| self.expand(state, process, false, out));
+            return;
+        }
+        let mut current = std::mem::take(&mut self.current);
+        current.clear();
+        current.extend_from_slice(state);
+        for pid in 0..count as usize {
+            self.steps(&mut current, pid, false, out);
+        }
+        self.current = current;
+    }
+
     fn has_timeout(&self) -> bool {
         self.program.uses_timeout
     }

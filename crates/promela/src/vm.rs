@@ -211,11 +211,11 @@ impl Machine {
                 Op::LoadLocal(d, cell, offset) => r!(d) = cell.load(state, base + offset as usize),
                 Op::StoreGlobal(a, cell, offset) => cell.store(state, offset as usize, r!(a)),
                 Op::StoreLocal(a, cell, offset) => cell.store(state, base + offset as usize, r!(a)),
-                Op::LoadGlobalAt(d, cell, offset) => {
-                    r!(d) = cell.load(state, offset as usize + r!(d) as usize)
+                Op::LoadGlobalAt(d, i, cell, offset) => {
+                    r!(d) = cell.load(state, offset as usize + r!(i) as usize)
                 }
-                Op::LoadLocalAt(d, cell, offset) => {
-                    r!(d) = cell.load(state, base + offset as usize + r!(d) as usize)
+                Op::LoadLocalAt(d, i, cell, offset) => {
+                    r!(d) = cell.load(state, base + offset as usize + r!(i) as usize)
                 }
                 Op::StoreGlobalAt(a, i, cell, offset) => {
                     cell.store(state, offset as usize + r!(i) as usize, r!(a))
