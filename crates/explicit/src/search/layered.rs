@@ -49,11 +49,11 @@ fn mover_of(item: Item) -> u8 {
     (item >> MOVER) as u8
 }
 
-/// What the header of a state holds: its layer, the processes whose steps were taken from it, and those
-/// that are queued or were.
-const HEADER: usize = 6;
-const FIRED: usize = 2;
-const QUEUED: usize = 4;
+/// What the header of a state holds: the processes whose steps were taken from it, and those that are queued
+/// or were. After the layer in which its charged steps belong, all have been taken.
+const HEADER: usize = 4;
+const FIRED: usize = 0;
+const QUEUED: usize = 2;
 /// Bits of a mask that stand for a process each; the last bit stands for all of them.
 const DIRECT: u8 = 15;
 const ALL: u16 = 1 << 15;
@@ -179,6 +179,7 @@ impl<S: TransitionSystem> Layers<'_, S> {
                     if !out.list.is_empty() {
                         return true;
                     }
+                    self.set_mask(handle, FIRED, ALL);
                 }
                 self.later[steps].pop();
             }
@@ -324,17 +325,12 @@ impl<S: TransitionSystem> Layers<'_, S> {
         let (handle, fresh) = self.store.insert(state, hash);
         if fresh {
             self.report.state_bytes = self.report.state_bytes.max(state.len() as u64);
-            let layer = self.layer;
-            self.store.header_mut(handle)[..2].copy_from_slice(&layer.to_le_bytes());
             push(&mut self.later, steps, item(handle, mover) | CHARGED);
         } else {
             self.report.matched += 1;
             // Two layers on, everything has been taken. One layer on, what is left is queued; a pair
             // that comes there by a shorter way may still take its own steps first.
-            if self.state_layer(handle) + 1 < self.layer
-                || self.mask(handle, FIRED) & ALL != 0
-                || self.is_in(handle, QUEUED, mover)
-            {
+            if self.mask(handle, FIRED) & ALL != 0 || self.is_in(handle, QUEUED, mover) {
                 return;
             }
         }
@@ -390,11 +386,6 @@ impl<S: TransitionSystem> Layers<'_, S> {
             self.system.expand(state, process, false, &mut probe);
             probe.list.is_empty()
         })
-    }
-
-    fn state_layer(&self, handle: Handle) -> u16 {
-        let header = self.store.header(handle);
-        u16::from_le_bytes([header[0], header[1]])
     }
 
     #[inline]
