@@ -10,6 +10,8 @@ pub(crate) enum Mode {
     Raw,
     /// The same under a bound on context switches.
     Bounded(u32),
+    /// Under a bound, with Spin's optimisations of the model.
+    Optimised(u32),
 }
 
 /// What Spin has found and cost.
@@ -36,7 +38,8 @@ pub(crate) fn spin(model: &Model, mode: Mode, slots: u32, all_errors: bool) -> S
         }
     }
     let text = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let mut arguments = text(&["-a", "-o1", "-o2", "-o3"]);
+    let mut arguments =
+        text(if matches!(mode, Mode::Optimised(_)) { &["-a"] } else { &["-a", "-o1", "-o2", "-o3"] });
     arguments.extend(model.definitions.iter().map(|definition| format!("-D{definition}")));
     arguments.push(model.path.file_name().expect("a file").to_string_lossy().into_owned());
     let generated = run("spin", &arguments, folder.path());
@@ -52,7 +55,7 @@ pub(crate) fn spin(model: &Model, mode: Mode, slots: u32, all_errors: bool) -> S
     if all_errors {
         arguments.push("-c0".to_string());
     }
-    if let Mode::Bounded(bound) = mode {
+    if let Mode::Bounded(bound) | Mode::Optimised(bound) = mode {
         arguments.push(format!("-L{bound}"));
     }
     let pan = folder.path().join("pan").display().to_string();

@@ -243,7 +243,9 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
 
     /// The steps of a state that were cut: those of the processes that did not move last on a way to it.
     fn cut_steps(&mut self, handle: Handle) -> (Vec<u8>, Successors) {
-        let Visited::Exact(store, beyond) = &self.visited else { unreachable!("only exact stores have an edge") };
+        let Visited::Exact(store, beyond) = &self.visited else {
+            unreachable!("only exact stores have an edge")
+        };
         let tail = store.tail(handle);
         let state = tail[..self.system.length(tail)].to_vec();
         let header = store.header(handle);

@@ -302,8 +302,7 @@ impl<'a> Lowerer<'a> {
         let (kind, guard, effect) = self.statement_code(stmt)?;
         let atomic = this.atom && graph.elements[target].atom;
         let starts = |op: &Op| matches!(op, Op::Run(..));
-        let in_place =
-            !atomic && !self.ops[effect.start as usize..effect.end as usize].iter().any(starts);
+        let in_place = !atomic && !self.ops[effect.start as usize..effect.end as usize].iter().any(starts);
         Ok(Trans {
             kind,
             guard,
