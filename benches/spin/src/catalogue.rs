@@ -51,7 +51,11 @@ pub(crate) fn small() -> Vec<Model> {
         .expect("the corpus is there")
         .map(|entry| entry.expect("the corpus can be read").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "pml"))
-        .filter(|path| std::fs::read_to_string(path).is_ok_and(|text| !text.contains("never {")))
+        // Without those that Spin's verifier does not survive, and never claims.
+        .filter(|path| {
+            let text = std::fs::read_to_string(path).expect("a model can be read");
+            !text.contains("oracle: none") && !text.contains("never {")
+        })
         .collect();
     paths.sort();
     list.extend(paths.into_iter().map(|path| Model { path, definitions: vec![], depth: 1_000_000 }));

@@ -15,6 +15,7 @@ pub(crate) struct Ran {
 }
 
 /// Runs a program in a folder to its end.
+#[expect(clippy::zombie_processes, reason = "wait4 waits for it, and tells what it has used")]
 pub(crate) fn run(program: &str, arguments: &[String], folder: &Path) -> Ran {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::null());
