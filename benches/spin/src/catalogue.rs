@@ -37,7 +37,7 @@ pub(crate) fn large() -> Vec<Model> {
     ]
 }
 
-/// Fewer than a million: ours, the corpus, and the examples of Spin's package where it is installed.
+/// About a million and fewer: ours, the corpus, and the examples of Spin's package where it is installed.
 pub(crate) fn small() -> Vec<Model> {
     let mut list = vec![
         own("window", "W=3 CAP=3", 1_000_000),
@@ -63,7 +63,7 @@ pub(crate) fn small() -> Vec<Model> {
     list
 }
 
-/// Examples of Spin's package that are deadlock-free or not, without liveness, under a million states.
+/// Examples of Spin's package that are deadlock-free or not, without liveness.
 pub(crate) fn examples() -> Vec<Model> {
     let root = Path::new("/usr/share/doc/spin/examples/Examples");
     ["cambridge", "snoopy", "dtp", "abp", "peterson", "sort", "leader0", "rtos1", "hajek"]

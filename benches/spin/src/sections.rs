@@ -134,7 +134,7 @@ pub(crate) fn verdict(name: Option<&str>) -> String {
         ]);
     }
     format!(
-        "## From the text to the verdict\n\nModels of fewer than a million states, every state visited: `spin -a`, gcc \
+        "## From the text to the verdict\n\nModels of about a million states and fewer, every state visited: `spin -a`, gcc \
          and `pan` together, against the process of a check. The {} that take Selvedge longest, of {}.\n\n{}\n\
          - Over all {} models Spin takes {:.1} times as long as the slower of dfs and layered (geometric mean; the \
          least {:.2}). Goal: more than 1 on every model.\n",
