@@ -116,9 +116,13 @@ fn iterate<S: TransitionSystem>(system: &mut S, options: &Options, budget: &mut 
         let first_only = Options { all_errors: false, ..*options };
         let mut again = Run::new(system, &first_only, found.bound);
         again.search(budget);
-        report.memory = report.memory.max(again.memory());
-        report.stopped = again.report.stopped;
-        report.found = again.report.found;
+        let again = again.finish();
+        if again.found.is_none() {
+            // The memory ran out on the way, or the search was interrupted.
+            return again;
+        }
+        report.memory = report.memory.max(again.memory);
+        report.found = again.found;
     }
     report
 }
@@ -531,6 +535,7 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
             Visited::Lossy(store) => store.memory(),
         };
         store
+            + self.edge.as_ref().map_or(0, Vec::capacity) as u64 * 16
             + self.bytes.capacity() as u64
             + self.calls.capacity() as u64 * 40
             + self.stack.capacity() as u64 * 72

@@ -66,6 +66,8 @@ struct Layers<'a, S> {
     /// Work of this layer by the number of steps taken, and of the next.
     buckets: Vec<Vec<Item>>,
     later: Vec<Vec<Item>>,
+    /// Items that there is room for in both.
+    room: usize,
     /// Processes beyond the masks: which mask, state, process.
     beyond: HashSet<(usize, Handle, u8)>,
     /// The pair that each pair was first reached from; kept only when there is a way to be shown.
@@ -120,6 +122,7 @@ fn pass<S: TransitionSystem>(
         store: Exact::new(HEADER, key),
         buckets: Vec::new(),
         later: Vec::new(),
+        room: 0,
         beyond: HashSet::new(),
         parents: keep.then(HashMap::new),
         layer: 0,
@@ -130,7 +133,7 @@ fn pass<S: TransitionSystem>(
         state: Vec::new(),
     };
     let (handle, _) = layers.store.insert(first, layers.store.hash(first));
-    layers.buckets.push(vec![item(handle, ANY)]);
+    layers.room += push(&mut layers.buckets, 0, item(handle, ANY));
     loop {
         let stopped = layers.run_layer(options, budget);
         layers.report.stopped = stopped;
@@ -188,9 +191,8 @@ impl<S: TransitionSystem> Layers<'_, S> {
     }
 
     fn memory(&self) -> u64 {
-        let queued: usize = self.buckets.iter().chain(&self.later).map(Vec::capacity).sum();
         let kept = self.parents.as_ref().map_or(0, HashMap::capacity);
-        self.store.memory() + queued as u64 * 8 + kept as u64 * 17
+        self.store.memory() + self.room as u64 * 8 + kept as u64 * 17
     }
 
     fn finish(mut self) -> Report {
@@ -222,13 +224,14 @@ impl<S: TransitionSystem> Layers<'_, S> {
                     let states = self.store.len();
                     let transitions = states + self.report.matched;
                     let now = Progress { states, transitions, bound, ..Progress::default() };
-                    (now, self.memory() + bucket.capacity() as u64 * 8)
+                    (now, self.memory())
                 };
                 if let Some(stop) = budget.check(progress) {
                     return Some(stop);
                 }
             }
-            self.report.memory = self.report.memory.max(self.memory() + bucket.capacity() as u64 * 8);
+            self.report.memory = self.report.memory.max(self.memory());
+            self.room -= bucket.capacity();
             self.report.depth = self.report.depth.max(steps as u64);
             steps += 1;
         }
@@ -325,7 +328,7 @@ impl<S: TransitionSystem> Layers<'_, S> {
         let (handle, fresh) = self.store.insert(state, hash);
         if fresh {
             self.report.state_bytes = self.report.state_bytes.max(state.len() as u64);
-            push(&mut self.later, steps, item(handle, mover) | CHARGED);
+            self.room += push(&mut self.later, steps, item(handle, mover) | CHARGED);
         } else {
             self.report.matched += 1;
             // Two layers on, everything has been taken. One layer on, what is left is queued; a pair
@@ -335,7 +338,7 @@ impl<S: TransitionSystem> Layers<'_, S> {
             }
         }
         self.put(handle, QUEUED, mover);
-        push(&mut self.buckets, steps, item(handle, mover));
+        self.room += push(&mut self.buckets, steps, item(handle, mover));
         if let Some(parents) = &mut self.parents {
             parents.insert(item(handle, mover), current & !CHARGED);
         }
@@ -421,9 +424,13 @@ impl<S: TransitionSystem> Layers<'_, S> {
     }
 }
 
-fn push(buckets: &mut Vec<Vec<Item>>, steps: usize, item: Item) {
+/// Adds an item to the bucket of its steps. By how many items the room has grown.
+#[inline]
+fn push(buckets: &mut Vec<Vec<Item>>, steps: usize, item: Item) -> usize {
     if buckets.len() <= steps {
         buckets.resize_with(steps + 1, Vec::new);
     }
+    let before = buckets[steps].capacity();
     buckets[steps].push(item);
+    buckets[steps].capacity() - before
 }
