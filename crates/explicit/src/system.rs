@@ -80,6 +80,13 @@ pub trait TransitionSystem {
     /// stuck; the caller knows that they are.
     fn expand(&mut self, state: &[u8], process: u32, timeout: bool, out: &mut Successors);
 
+    /// Adds the steps that each process can take, in the order of their numbers.
+    fn expand_each(&mut self, state: &[u8], out: &mut Successors) {
+        for process in 0..self.processes(state) {
+            self.expand(state, process, false, out);
+        }
+    }
+
     /// Whether there are steps that wait for the others to be stuck.
     fn has_timeout(&self) -> bool;
 
@@ -97,13 +104,10 @@ pub trait TransitionSystem {
 
 /// Adds the steps of every process, and those of a timeout if nothing else can move. Whether it timed out.
 pub(crate) fn expand_all<S: TransitionSystem>(system: &mut S, state: &[u8], out: &mut Successors) -> bool {
-    let count = system.processes(state);
-    for process in 0..count {
-        system.expand(state, process, false, out);
-    }
+    system.expand_each(state, out);
     let timeout = out.list.is_empty() && system.has_timeout();
     if timeout {
-        for process in 0..count {
+        for process in 0..system.processes(state) {
             system.expand(state, process, true, out);
         }
     }

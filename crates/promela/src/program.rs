@@ -91,9 +91,9 @@ pub(crate) enum Op {
     LoadLocal(Reg, Cell, u32),
     StoreGlobal(Reg, Cell, u32),
     StoreLocal(Reg, Cell, u32),
-    /// The register holds an offset and receives the value.
-    LoadGlobalAt(Reg, Cell, u32),
-    LoadLocalAt(Reg, Cell, u32),
+    /// Result, offset register.
+    LoadGlobalAt(Reg, Reg, Cell, u32),
+    LoadLocalAt(Reg, Reg, Cell, u32),
     /// Value, offset register.
     StoreGlobalAt(Reg, Reg, Cell, u32),
     StoreLocalAt(Reg, Reg, Cell, u32),
@@ -186,6 +186,8 @@ pub(crate) struct Trans {
     pub(crate) escape: u16,
     pub(crate) stmt: StmtId,
     pub(crate) at: Pos,
+    /// It ends a step and starts no process: the state after it can be written where it is to be.
+    pub(crate) in_place: bool,
     /// See the partial-order reduction: commutes with every transition of every other process.
     pub(crate) safe: bool,
 }

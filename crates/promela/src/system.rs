@@ -3,7 +3,7 @@
 //! A step here is what Spin stores between: a whole atomic sequence as long as it does not block, both sides
 //! of a rendezvous, and the claim's move before the process's. A handshake is a step of its sender.
 
-use selvedge_explicit::{Fault as FaultId, Successors, TransitionSystem};
+use selvedge_explicit::{Fault as FaultId, Successor, Successors, TransitionSystem};
 
 use crate::error::Pos;
 use crate::program::{Kind, Op, Program, Trans};
@@ -236,6 +236,12 @@ impl<'p> System<'p> {
                 return false;
             }
         }
+        if self.in_place(trans) {
+            let program = self.program;
+            return self.write(current, pid, base, number, trans, owner, out, |machine, mut state| {
+                machine.run(program, trans.effect, &mut state, base, pid)
+            });
+        }
         let mut next = std::mem::take(&mut self.next);
         next.clear();
         next.extend_from_slice(current);
@@ -245,6 +251,48 @@ impl<'p> System<'p> {
         }
         set_location(self.program, &mut next, base, trans.target);
         self.land(next, pid, pid, number, trans, owner, out);
+        true
+    }
+
+    /// Whether the state after a transition is to be written straight into the list of steps.
+    #[inline]
+    fn in_place(&self, trans: &Trans) -> bool {
+        trans.in_place && !self.record && self.program.last.is_none()
+    }
+
+    /// The end of most steps: what [`System::land`] does, without a copy on the way.
+    #[allow(clippy::too_many_arguments)] // As above.
+    #[inline]
+    fn write(
+        &mut self,
+        current: &State,
+        pid: usize,
+        base: usize,
+        number: u32,
+        trans: &Trans,
+        owner: usize,
+        out: &mut Successors,
+        act: impl FnOnce(&mut Machine, &mut [u8]) -> Result<(), Fault>,
+    ) -> bool {
+        let start = out.bytes.len();
+        out.bytes.extend_from_slice(current);
+        let state = &mut out.bytes[start..];
+        if let Err(fault) = act(&mut self.machine, state) {
+            out.bytes.truncate(start);
+            return self.fault(fault, pid, number, trans, owner, out);
+        }
+        set_location(self.program, state, base, trans.target);
+        self.reached[number as usize] = true;
+        let failed = self.machine.failed.take();
+        let fault = failed.map(|assert| self.wrong(Wrong::Fault(Fault::Assert(assert), trans.at)));
+        out.list.push(Successor {
+            start: start as u32,
+            len: current.len() as u32,
+            owner: owner as u32,
+            mover: pid as u32,
+            fault,
+            dead: false,
+        });
         true
     }
 
@@ -308,6 +356,12 @@ impl<'p> System<'p> {
             Ok(None) => return false,
             Err(fault) => return self.fault(fault, pid, number, trans, owner, out),
         };
+        if self.in_place(trans) {
+            return self.write(current, pid, base, number, trans, owner, out, |machine, mut state| {
+                machine.receive(program, state, pattern, 0, slot)?;
+                machine.run(program, trans.effect, &mut state, base, pid)
+            });
+        }
         let mut next = std::mem::take(&mut self.next);
         next.clear();
         next.extend_from_slice(current);
@@ -355,6 +409,12 @@ impl<'p> System<'p> {
         }
         if current[at] >= kind.capacity {
             return Sent::No;
+        }
+        if self.in_place(trans) {
+            self.write(current, pid, base, number, trans, owner, out, |machine, state| {
+                machine.send(program, state, 0, count, sorted)
+            });
+            return Sent::Yes;
         }
         let mut next = std::mem::take(&mut self.next);
         next.clear();
@@ -620,6 +680,21 @@ impl TransitionSystem for System<'_> {
             }
         } else {
             self.steps(&mut current, pid, timeout, out);
+        }
+        self.current = current;
+    }
+
+    fn expand_each(&mut self, state: &[u8], out: &mut Successors) {
+        let count = self.processes(state);
+        if self.uses_enabled || self.program.claim.is_some() {
+            (0..count).for_each(|process| self.expand(state, process, false, out));
+            return;
+        }
+        let mut current = std::mem::take(&mut self.current);
+        current.clear();
+        current.extend_from_slice(state);
+        for pid in 0..count as usize {
+            self.steps(&mut current, pid, false, out);
         }
         self.current = current;
     }

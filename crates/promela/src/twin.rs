@@ -247,6 +247,9 @@ fn searches_agree_with_brute_force_on_generated_models() {
         let mut expected = truth.states.clone();
         expected.resize(rows.len().max(expected.len()), *expected.last().unwrap());
         assert_eq!(rows, expected, "{seed}\n{text}");
+        let figure_3 = run(&Options { search: Search::Bcs, ..full.clone() });
+        let rows: Vec<usize> = figure_3.outcome.rows.iter().map(|row| row.states.unwrap() as usize).collect();
+        assert_eq!(rows, expected, "{seed} from bound to bound\n{text}");
         // The simplest counterexample.
         let found = run(&Options::default());
         let violation = found.outcome.violation();

@@ -23,8 +23,26 @@ pub(crate) enum Fault {
 /// More instructions than this in one step are a loop without an end.
 const MOST_OPS: u32 = 50_000_000;
 
-/// A state at hand, with its shape looked up.
+/// A state at hand.
 pub(crate) type State = Vec<u8>;
+
+/// Where code runs: on a state of its own, or on bytes among others, where no process can be started.
+pub(crate) trait Memory: std::ops::DerefMut<Target = [u8]> {
+    /// The state, if it can grow.
+    fn growing(&mut self) -> Option<&mut State>;
+}
+
+impl Memory for State {
+    fn growing(&mut self) -> Option<&mut State> {
+        Some(self)
+    }
+}
+
+impl Memory for &mut [u8] {
+    fn growing(&mut self) -> Option<&mut State> {
+        None
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Machine {
@@ -165,11 +183,11 @@ impl Machine {
 
     /// Runs code. `base` is where the process begins, `pid` its number as the model sees it.
     #[inline]
-    pub(crate) fn run(
+    pub(crate) fn run<M: Memory>(
         &mut self,
         program: &Program,
         code: Code,
-        state: &mut State,
+        state: &mut M,
         base: usize,
         pid: usize,
     ) -> Result<(), Fault> {
@@ -193,11 +211,11 @@ impl Machine {
                 Op::LoadLocal(d, cell, offset) => r!(d) = cell.load(state, base + offset as usize),
                 Op::StoreGlobal(a, cell, offset) => cell.store(state, offset as usize, r!(a)),
                 Op::StoreLocal(a, cell, offset) => cell.store(state, base + offset as usize, r!(a)),
-                Op::LoadGlobalAt(d, cell, offset) => {
-                    r!(d) = cell.load(state, offset as usize + r!(d) as usize)
+                Op::LoadGlobalAt(d, i, cell, offset) => {
+                    r!(d) = cell.load(state, offset as usize + r!(i) as usize)
                 }
-                Op::LoadLocalAt(d, cell, offset) => {
-                    r!(d) = cell.load(state, base + offset as usize + r!(d) as usize)
+                Op::LoadLocalAt(d, i, cell, offset) => {
+                    r!(d) = cell.load(state, base + offset as usize + r!(i) as usize)
                 }
                 Op::StoreGlobalAt(a, i, cell, offset) => {
                     cell.store(state, offset as usize + r!(i) as usize, r!(a))
@@ -262,7 +280,7 @@ impl Machine {
     }
 
     /// Instructions on channels and other processes.
-    fn rare(&mut self, program: &Program, op: Op, state: &mut State) -> Result<(), Fault> {
+    fn rare<M: Memory>(&mut self, program: &Program, op: Op, state: &mut M) -> Result<(), Fault> {
         macro_rules! r {
             ($reg:expr) => {
                 self.regs[usize::from($reg)]
@@ -301,6 +319,7 @@ impl Machine {
                 self.receive(program, state, pattern, usize::from(base), slot)?;
             }
             Op::Run(d, ty, args) => {
+                let state = state.growing().expect("such a transition is not marked as in place");
                 let number = self.start(program, state, usize::from(ty), usize::from(args))?;
                 r!(d) = number;
             }
@@ -410,7 +429,7 @@ impl Machine {
     pub(crate) fn receive(
         &mut self,
         program: &Program,
-        state: &mut State,
+        state: &mut [u8],
         pattern: u16,
         base: usize,
         slot: usize,
@@ -437,7 +456,7 @@ impl Machine {
     pub(crate) fn send(
         &mut self,
         program: &Program,
-        state: &mut State,
+        state: &mut [u8],
         base: usize,
         count: u8,
         sorted: bool,

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{Directives, models};
-use selvedge_promela::{Options, Search, check, load, replay};
+use selvedge_promela::{Checked, Options, Search, check, load, replay};
 
 #[test]
 fn every_model_gives_its_expected_verdict() {
@@ -75,4 +75,30 @@ fn all_bounds_cost_no_more_than_none() {
         assert_eq!(layered.states, plain.states, "{}", path.display());
         assert_eq!(layered.transitions, plain.transitions, "{}", path.display());
     }
+}
+
+/// Going on from bound to bound stores what the layers store, and ends where they end.
+#[test]
+fn bcs_from_bound_to_bound_agrees_with_the_layers() {
+    let mut violated = 0;
+    for path in models() {
+        let name = path.display();
+        let model = load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
+        for all_errors in [false, true] {
+            let run = |search| {
+                let options = Options { search, all_errors, ..Options::default() };
+                check(&model, &options, &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e}"))
+            };
+            let (bcs, layered) = (run(Search::Bcs), run(Search::Layered));
+            let states = |checked: &Checked| {
+                checked.outcome.rows.iter().map(|row| (row.bound, row.states)).collect::<Vec<_>>()
+            };
+            assert_eq!(states(&bcs), states(&layered), "{name}");
+            assert_eq!(bcs.outcome.guarantee(), layered.outcome.guarantee(), "{name}");
+            let fewest = |checked: &Checked| checked.outcome.violation().map(|found| found.preemptions);
+            assert_eq!(fewest(&bcs), fewest(&layered), "{name}");
+            violated += u32::from(fewest(&bcs).is_some());
+        }
+    }
+    assert!(violated > 10, "{violated} violations");
 }

@@ -3,9 +3,12 @@
 use std::time::{Duration, Instant};
 
 use super::{Limits, Progress, Stop};
+use crate::store::PLACE_BITS;
 
 /// Looks at the clock once in so many calls.
 const EVERY: u32 = 4096;
+/// Bytes that a store can address, less what can be added between two looks.
+const MOST: u64 = (1 << PLACE_BITS) - (1 << 32);
 
 pub(super) struct Budget<'a> {
     start: Instant,
@@ -27,6 +30,11 @@ impl<'a> Budget<'a> {
         self.limits.depth.unwrap_or(u64::MAX)
     }
 
+    /// From now on there is all the time that it takes: what is looked for is known to be there.
+    pub(super) fn lift_time(&mut self) {
+        self.limits.time = None;
+    }
+
     /// Whether to stop, and why. `memory` is asked for only when it is looked at.
     #[inline]
     pub(super) fn check(&mut self, progress: impl FnOnce() -> (Progress, u64)) -> Option<Stop> {
@@ -40,6 +48,6 @@ impl<'a> Budget<'a> {
         if !(self.progress)(now) || self.limits.time.is_some_and(|limit| now.elapsed > limit) {
             return Some(Stop::Time);
         }
-        self.limits.memory.is_some_and(|limit| memory > limit).then_some(Stop::Memory)
+        (memory > self.limits.memory.unwrap_or(MOST).min(MOST)).then_some(Stop::Memory)
     }
 }

@@ -12,15 +12,17 @@
 //! 2. Section 3.1 is off unless asked for: a switch that is not charged only adds behaviours, so the
 //!    guarantee is the same, but without it the states stored at bound N are exactly those reachable with
 //!    at most N preemptions, whatever the order.
-//! 3. The bound is iterated from 0, each from scratch; a row is given for each. (The layered search is the
-//!    one that reuses.)
+//! 3. The bound is iterated from 0, and a row is given for each. With an exact store and no reduction, a bound
+//!    goes on from where the one before it was cut: each state's lowest count, and who moved last at it, are
+//!    final once a bound is done, so what was searched needs no searching again. Otherwise each bound begins
+//!    afresh: credits and free cycles make a count depend on the way, and hashes cannot be gone on from.
 
 use std::collections::{HashMap, HashSet};
 
 use super::{Budget, Found, Options, Problem, Progress, Report, Row, Search, Stop, StoreKind};
 use crate::hash::hash;
 use crate::store::{Exact, Handle, Lossy};
-use crate::system::{Successors, TransitionSystem};
+use crate::system::{Successor, Successors, TransitionSystem, expand_all};
 
 /// A call of Search in the paper: a state, its preemptions, who moved last, and whether by a safe step.
 #[derive(Clone, Copy)]
@@ -48,6 +50,13 @@ pub(super) fn deep<S: TransitionSystem>(
 ) -> Report {
     let bounded =
         options.search == Search::Bcs || (options.search == Search::Layered && options.bound.is_some());
+    if bounded
+        && !(options.at_bound || options.reduce || options.free_cycles)
+        && options.store == StoreKind::Exact
+        && options.limits.depth.is_none()
+    {
+        return iterate(system, options, budget);
+    }
     let mut report = Report::default();
     let mut bound = match (bounded, options.at_bound) {
         (false, _) => None,
@@ -78,6 +87,46 @@ pub(super) fn deep<S: TransitionSystem>(
     }
 }
 
+/// Every bound from 0, each going on from the one before it.
+fn iterate<S: TransitionSystem>(system: &mut S, options: &Options, budget: &mut Budget<'_>) -> Report {
+    let (mut rows, mut finished) = (Vec::new(), None);
+    let mut run = Run::new(system, options, Some(0));
+    run.edge = Some(Vec::new());
+    run.search(budget);
+    let complete = loop {
+        if run.report.stopped.is_some() || (run.report.found.is_some() && !options.all_errors) {
+            break false;
+        }
+        let (states, bound) = (run.report.states, run.bound);
+        rows.push(Row { bound, states, transitions: states + run.report.matched, elapsed: budget.elapsed() });
+        finished = Some(bound);
+        if !run.something_is_cut() {
+            break true;
+        }
+        if options.bound.is_some_and(|most| bound >= most) {
+            break false;
+        }
+        run.bound += 1;
+        run.go_on(budget);
+    };
+    let mut report = Report { rows, finished, complete, ..run.finish() };
+    if let Some(found) = report.found {
+        // The stack began at an edge. The way from the first state is found by a search of this bound alone.
+        budget.lift_time();
+        let first_only = Options { all_errors: false, ..*options };
+        let mut again = Run::new(system, &first_only, found.bound);
+        again.search(budget);
+        let again = again.finish();
+        if again.found.is_none() {
+            // The memory ran out on the way, or the search was interrupted.
+            return again;
+        }
+        report.memory = report.memory.max(again.memory);
+        report.found = again.found;
+    }
+    report
+}
+
 /// The set S of the paper.
 enum Visited {
     Exact(Exact, HashSet<(Handle, u32, bool)>),
@@ -86,6 +135,8 @@ enum Visited {
 
 /// Header of an exact state: its lowest count, and the processes that reached it so, by any and by safe steps.
 const HEADER: usize = 20;
+/// Where a bound goes on from the one before it, no step is safe, and this byte says that all were taken.
+const DONE: usize = 12;
 const DIRECT: u32 = 64;
 
 struct Run<'a, S> {
@@ -100,6 +151,10 @@ struct Run<'a, S> {
     /// Hashes of the states on the stack, where cycles matter.
     on_stack: HashMap<u64, u32>,
     cut: bool,
+    /// States whose charged steps the next bound takes, with the steps to them; only when there is one.
+    edge: Option<Vec<(Handle, u64)>>,
+    /// Steps to the state that the stack begins with.
+    before: u64,
     truncated: bool,
     report: Report,
     out: Successors,
@@ -124,6 +179,8 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
             bytes: Vec::new(),
             on_stack: HashMap::new(),
             cut: false,
+            edge: None,
+            before: 0,
             truncated: false,
             report: Report::default(),
             out: Successors::default(),
@@ -145,6 +202,11 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
         if self.constraint(&call) {
             self.enter(call);
         }
+        self.run_stack(budget);
+    }
+
+    /// Makes the calls of the stack, until it is empty.
+    fn run_stack(&mut self, budget: &mut Budget<'_>) {
         while let Some(frame) = self.stack.last_mut() {
             if self.report.found.is_some() && !self.options.all_errors {
                 return;
@@ -180,6 +242,79 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
                 self.report.stopped = Some(stop);
                 return;
             }
+        }
+    }
+
+    /// The steps of a state that were cut: those of the processes that did not move last on a way to it.
+    fn cut_steps(&mut self, handle: Handle) -> (Vec<u8>, Successors) {
+        let Visited::Exact(store, beyond) = &self.visited else {
+            unreachable!("only exact stores have an edge")
+        };
+        let tail = store.tail(handle);
+        let state = tail[..self.system.length(tail)].to_vec();
+        let header = store.header(handle);
+        let movers = u64::from_le_bytes(header[4..12].try_into().expect("eight bytes"));
+        let mut out = std::mem::take(&mut self.out);
+        out.clear();
+        let moved = |p: u32| match p < DIRECT {
+            true => movers >> p & 1 == 1,
+            false => beyond.contains(&(handle, p, false)),
+        };
+        if header[DONE] == 0 {
+            expand_all(self.system, &state, &mut out);
+            out.list.retain(|step| !moved(step.owner));
+        }
+        (state, out)
+    }
+
+    /// Whether the next bound has anything to do. States of the edge that have nothing left are forgotten.
+    fn something_is_cut(&mut self) -> bool {
+        let mut edge = self.edge.take().unwrap_or_default();
+        edge.sort_unstable();
+        edge.dedup_by_key(|&mut (handle, _)| handle);
+        let mut cut = false;
+        while let (false, Some(&(handle, _))) = (cut, edge.last()) {
+            let (_, out) = self.cut_steps(handle);
+            cut = !out.list.is_empty();
+            self.out = out;
+            if !cut {
+                edge.pop();
+            }
+        }
+        self.edge = Some(edge);
+        cut
+    }
+
+    /// Searches a bound from the edge of the one below it.
+    fn go_on(&mut self, budget: &mut Budget<'_>) {
+        for (handle, before) in self.edge.replace(Vec::new()).unwrap_or_default() {
+            if self.report.stopped.is_some() || (self.report.found.is_some() && !self.options.all_errors) {
+                return;
+            }
+            let (state, out) = self.cut_steps(handle);
+            self.bytes.clear();
+            self.calls.clear();
+            self.bytes.extend_from_slice(&state);
+            let call = Call { start: 0, len: state.len(), n: self.bound - 1, p: u32::MAX, safe: false };
+            self.before = before;
+            for (index, step) in out.list.iter().enumerate() {
+                self.push_call(call, self.bound, step, out.state(index), false);
+            }
+            self.out = out;
+            self.stack.push(Frame { call, next: 0, end: self.calls.len(), bytes: 0 });
+            self.run_stack(budget);
+        }
+    }
+
+    /// Notes a call to be made, and what goes wrong on the step to it.
+    fn push_call(&mut self, from: Call, n: u32, step: &Successor, state: &[u8], safe: bool) {
+        if let Some(fault) = step.fault {
+            self.problem(Problem::Step { fault, owner: step.owner }, from);
+        }
+        if !step.dead {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(state);
+            self.calls.push(Call { start, len: state.len(), n, p: step.mover, safe });
         }
     }
 
@@ -267,13 +402,21 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
         let first = self.calls.len();
         let initial = call.p == u32::MAX;
         let mut cycle = false;
+        let mut left = false;
         let ample = self.options.reduce
             && !initial
             && call.n < self.bound
             && self.ample(&state, &mut out, &mut cycle);
         if !ample {
             out.clear();
-            self.expand(&state, call.p, &mut out);
+            if self.edge.is_some() && !initial {
+                // Every call is at the bound: what others could do is left for the next.
+                self.system.expand(&state, call.p, false, &mut out);
+            }
+            left = !out.list.is_empty();
+            if !left {
+                self.expand(&state, call.p, &mut out);
+            }
         }
         let own = out.list.iter().any(|step| step.owner == call.p);
         let looping =
@@ -298,23 +441,23 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
                 let u = u32::from(self.counting && !same && !forced);
                 if call.n + u > self.bound {
                     self.cut = true;
+                    left = true;
                     continue;
                 }
-                if let Some(fault) = step.fault {
-                    self.problem(Problem::Step { fault, owner: step.owner }, call);
-                }
-                if step.dead {
-                    continue;
-                }
-                let start = self.bytes.len();
-                self.bytes.extend_from_slice(out.state(index));
-                let p = step.mover;
-                self.calls.push(Call { start, len: step.len as usize, n: call.n + u, p, safe: ample });
+                self.push_call(call, call.n + u, step, out.state(index), ample);
             }
         }
         self.out = out;
+        if let (Some(edge), Visited::Exact(store, _)) = (&mut self.edge, &mut self.visited) {
+            let handle = store.find(&state, store.hash(&state)).expect("the state has been stored");
+            if left {
+                edge.push((handle, self.before + self.stack.len() as u64));
+            } else {
+                store.header_mut(handle)[DONE] = 1;
+            }
+        }
         self.stack.push(Frame { call, next: first, end: self.calls.len(), bytes });
-        self.report.depth = self.report.depth.max(self.stack.len() as u64 - 1);
+        self.report.depth = self.report.depth.max(self.before + self.stack.len() as u64 - 1);
     }
 
     /// All steps, those of the running process first.
@@ -392,6 +535,7 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
             Visited::Lossy(store) => store.memory(),
         };
         store
+            + self.edge.as_ref().map_or(0, Vec::capacity) as u64 * 16
             + self.bytes.capacity() as u64
             + self.calls.capacity() as u64 * 40
             + self.stack.capacity() as u64 * 72

@@ -20,59 +20,69 @@
 //! fewest steps: a pair is first met by its shortest way, because buckets of equal length are emptied in
 //! order.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{Budget, Found, Options, Problem, Progress, Report, Row, Stop};
 use crate::store::{Exact, Handle};
 use crate::system::{Successors, TransitionSystem};
 
-/// A way a pair was reached: the state and the record of the pair it was reached from.
-#[derive(Clone, Copy)]
-struct Record {
-    low: u32,
-    parent: u32,
-    high: u8,
-    /// The process that moved last; [`ANY`] for the first state and for charged steps out of a state.
-    mover: u8,
-}
+/// Work: a pair of a state and the process that moved last, or the charged steps of a state. The handle is in
+/// the low 40 bits, the process above it.
+type Item = u64;
 
+/// Where the process lies in an item.
+const MOVER: u32 = 40;
+/// The process of the first state, which any may leave for free.
 const ANY: u8 = u8::MAX;
-const NONE: u32 = u32::MAX;
+/// Marks queued work that is charged: the steps of a state that were not free in the layer before.
+const CHARGED: Item = 1 << 48;
 
-impl Record {
-    fn handle(&self) -> Handle {
-        u64::from(self.low) | u64::from(self.high) << 32
-    }
+fn item(handle: Handle, mover: u8) -> Item {
+    handle | u64::from(mover) << MOVER
 }
 
-/// What the header of a state holds: its layer, the processes whose steps were taken from it, and those
-/// that are queued or were.
-const HEADER: usize = 6;
-const FIRED: usize = 2;
-const QUEUED: usize = 4;
+fn handle_of(item: Item) -> Handle {
+    item & ((1 << MOVER) - 1)
+}
+
+fn mover_of(item: Item) -> u8 {
+    (item >> MOVER) as u8
+}
+
+/// What the header of a state holds: the processes whose steps were taken from it, and those that are queued
+/// or were. After the layer in which its charged steps belong, all have been taken.
+const HEADER: usize = 4;
+const FIRED: usize = 0;
+const QUEUED: usize = 2;
 /// Bits of a mask that stand for a process each; the last bit stands for all of them.
 const DIRECT: u8 = 15;
 const ALL: u16 = 1 << 15;
-/// Marks queued work that is charged: the steps of a state that were not free in the layer before.
-const CHARGED: u32 = 1 << 31;
+/// Steps that are gathered before their states are looked up, together.
+const BATCH: usize = 24;
 
 struct Layers<'a, S> {
     system: &'a mut S,
     store: Exact,
-    records: Vec<Record>,
     /// Work of this layer by the number of steps taken, and of the next.
-    buckets: Vec<Vec<u32>>,
-    later: Vec<Vec<u32>>,
+    buckets: Vec<Vec<Item>>,
+    later: Vec<Vec<Item>>,
+    /// Items that there is room for in both.
+    room: usize,
     /// Processes beyond the masks: which mask, state, process.
     beyond: HashSet<(usize, Handle, u8)>,
+    /// The pair that each pair was first reached from; kept only when there is a way to be shown.
+    parents: Option<HashMap<Item, Item>>,
     layer: u16,
     report: Report,
-    /// Violations of the step being taken.
-    bad: Option<Problem>,
     out: Successors,
+    hashes: Vec<u64>,
+    /// Of each item of a batch: where its steps end in `out`, and what is wrong with its state.
+    batch: Vec<(Item, usize, Option<Problem>)>,
     state: Vec<u8>,
 }
 
+/// The whole search. The first time, nothing is kept to show a way; if there is one to show, the search is
+/// done once more up to where it was found, which takes less memory than to keep all ways until then.
 pub(super) fn layered<S: TransitionSystem>(
     system: &mut S,
     options: &Options,
@@ -85,23 +95,45 @@ pub(super) fn layered<S: TransitionSystem>(
             return Report { errors: 1, found, ..Report::default() };
         }
     };
+    let mut report = pass(system, options, budget, &first, false);
+    if report.found.is_some() {
+        budget.lift_time();
+        let again = pass(system, &Options { all_errors: false, ..*options }, budget, &first, true);
+        if again.found.is_none() {
+            // The memory ran out on the way, or the search was interrupted.
+            return again;
+        }
+        report.found = again.found;
+        report.memory = report.memory.max(again.memory);
+    }
+    report
+}
+
+fn pass<S: TransitionSystem>(
+    system: &mut S,
+    options: &Options,
+    budget: &mut Budget<'_>,
+    first: &[u8],
+    keep: bool,
+) -> Report {
     let key = system.key();
     let mut layers = Layers {
         system,
         store: Exact::new(HEADER, key),
-        records: Vec::new(),
-        buckets: vec![Vec::new()],
+        buckets: Vec::new(),
         later: Vec::new(),
+        room: 0,
         beyond: HashSet::new(),
+        parents: keep.then(HashMap::new),
         layer: 0,
         report: Report { state_bytes: first.len() as u64, ..Report::default() },
-        bad: None,
         out: Successors::default(),
+        hashes: Vec::new(),
+        batch: Vec::new(),
         state: Vec::new(),
     };
-    let (handle, _) = layers.store.insert(&first, layers.store.hash(&first));
-    layers.records.push(Record { low: handle as u32, high: (handle >> 32) as u8, parent: NONE, mover: ANY });
-    layers.buckets[0].push(0);
+    let (handle, _) = layers.store.insert(first, layers.store.hash(first));
+    layers.room += push(&mut layers.buckets, 0, item(handle, ANY));
     loop {
         let stopped = layers.run_layer(options, budget);
         layers.report.stopped = stopped;
@@ -140,7 +172,7 @@ impl<S: TransitionSystem> Layers<'_, S> {
         let mut out = Successors::default();
         for steps in 0..self.later.len() {
             while let Some(&item) = self.later[steps].last() {
-                let handle = self.records[(item & !CHARGED) as usize].handle();
+                let handle = handle_of(item);
                 let fired = self.mask(handle, FIRED);
                 if fired & ALL == 0 {
                     let tail = self.store.tail(handle);
@@ -150,6 +182,7 @@ impl<S: TransitionSystem> Layers<'_, S> {
                     if !out.list.is_empty() {
                         return true;
                     }
+                    self.set_mask(handle, FIRED, ALL);
                 }
                 self.later[steps].pop();
             }
@@ -158,14 +191,14 @@ impl<S: TransitionSystem> Layers<'_, S> {
     }
 
     fn memory(&self) -> u64 {
-        let queued: usize = self.buckets.iter().chain(&self.later).map(Vec::capacity).sum();
-        self.store.memory() + self.records.capacity() as u64 * 12 + queued as u64 * 4
+        let kept = self.parents.as_ref().map_or(0, HashMap::capacity);
+        self.store.memory() + self.room as u64 * 8 + kept as u64 * 17
     }
 
     fn finish(mut self) -> Report {
         self.report.states = self.store.len();
         self.report.transitions = self.report.states + self.report.matched;
-        self.report.memory = self.memory();
+        self.report.memory = self.report.memory.max(self.memory());
         self.report.stored_bytes = self.store.state_bytes();
         self.report
     }
@@ -173,43 +206,32 @@ impl<S: TransitionSystem> Layers<'_, S> {
     fn run_layer(&mut self, options: &Options, budget: &mut Budget<'_>) -> Option<Stop> {
         let mut steps = 0;
         while steps < self.buckets.len() {
-            // Work added to this bucket while it is emptied belongs to it: steps only grow.
+            // What is found from a bucket goes into the ones after it: steps only grow.
+            let bucket = std::mem::take(&mut self.buckets[steps]);
             let mut index = 0;
-            while index < self.buckets[steps].len() {
-                let current = self.buckets[steps][index];
-                index += 1;
-                self.visit(current, steps);
-                if let Some(problem) = self.bad.take() {
-                    if self.report.found.is_none() {
-                        let states = self.path(current);
-                        self.report.found =
-                            Some(Found { problem, states, bound: Some(u32::from(self.layer)) });
-                    }
-                    if !options.all_errors {
-                        return None;
-                    }
+            while index < bucket.len() {
+                self.out.clear();
+                self.batch.clear();
+                while index < bucket.len() && self.out.list.len() < BATCH {
+                    self.visit(bucket[index]);
+                    index += 1;
+                }
+                if self.arrive(steps, options.all_errors) {
+                    return None;
                 }
                 let progress = || {
                     let bound = Some(u32::from(self.layer));
                     let states = self.store.len();
-                    (
-                        Progress {
-                            states,
-                            transitions: states + self.report.matched,
-                            bound,
-                            ..Progress::default()
-                        },
-                        self.memory(),
-                    )
+                    let transitions = states + self.report.matched;
+                    let now = Progress { states, transitions, bound, ..Progress::default() };
+                    (now, self.memory())
                 };
                 if let Some(stop) = budget.check(progress) {
                     return Some(stop);
                 }
-                if self.records.len() >= CHARGED as usize - 1 {
-                    return Some(Stop::Memory);
-                }
             }
-            self.buckets[steps] = Vec::new();
+            self.report.memory = self.report.memory.max(self.memory());
+            self.room -= bucket.capacity();
             self.report.depth = self.report.depth.max(steps as u64);
             steps += 1;
         }
@@ -217,11 +239,10 @@ impl<S: TransitionSystem> Layers<'_, S> {
     }
 
     /// Takes the steps that a pair, or what was put off of a state, can take in this layer.
-    fn visit(&mut self, item: u32, steps: usize) {
-        let current = item & !CHARGED;
-        let record = self.records[current as usize];
-        let handle = record.handle();
-        if self.mask(handle, FIRED) & ALL != 0 {
+    fn visit(&mut self, item: Item) {
+        let (handle, mover) = (handle_of(item), mover_of(item));
+        let fired = self.mask(handle, FIRED);
+        if fired & ALL != 0 {
             return;
         }
         let tail = self.store.tail(handle);
@@ -229,88 +250,101 @@ impl<S: TransitionSystem> Layers<'_, S> {
         state.clear();
         state.extend_from_slice(&tail[..self.system.length(tail)]);
         let mut out = std::mem::take(&mut self.out);
-        out.clear();
-        if item & CHARGED != 0 || record.mover == ANY {
+        let before = out.list.len();
+        let mut stuck = false;
+        if item & CHARGED != 0 || mover == ANY {
             self.expand_rest(&state, handle, &mut out);
             self.set_mask(handle, FIRED, ALL);
-        } else if !self.is_in(handle, FIRED, record.mover) {
-            let mover = u32::from(record.mover);
-            self.system.expand(&state, mover, false, &mut out);
-            if out.list.is_empty() && self.system.has_timeout() && self.all_blocked(&state) {
-                self.system.expand(&state, mover, true, &mut out);
+            stuck = mover == ANY && item & CHARGED == 0;
+        } else if !self.is_in(handle, FIRED, mover) {
+            self.system.expand(&state, u32::from(mover), false, &mut out);
+            if out.list.len() == before && self.system.has_timeout() && self.all_blocked(&state) {
+                self.system.expand(&state, u32::from(mover), true, &mut out);
             }
-            if out.list.is_empty() {
+            if out.list.len() == before {
                 // Blocked: a switch is forced, and free.
                 self.expand_rest(&state, handle, &mut out);
-                let untouched = self.mask(handle, FIRED) == 0;
                 self.set_mask(handle, FIRED, ALL);
-                if out.list.is_empty()
-                    && untouched
-                    && let Some(fault) = self.system.stuck(&state)
-                {
-                    self.report.errors += 1;
-                    self.bad = Some(Problem::Stuck(fault));
-                }
+                stuck = fired == 0;
             } else {
-                self.put(handle, FIRED, record.mover);
+                self.put(handle, FIRED, mover);
             }
         }
-        if record.mover == ANY
-            && out.list.is_empty()
+        let mut bad = None;
+        if stuck
+            && out.list.len() == before
             && let Some(fault) = self.system.stuck(&state)
         {
-            self.report.errors += 1;
-            self.bad = Some(Problem::Stuck(fault));
+            bad = Some(Problem::Stuck(fault));
         }
-        self.arrive(current, steps, &out);
+        self.batch.push((item, out.list.len(), bad));
         self.out = out;
         self.state = state;
     }
 
-    /// Stores the states that steps lead to, and queues the pairs that are new in this layer.
-    fn arrive(&mut self, current: u32, steps: usize, out: &Successors) {
-        for (index, step) in out.list.iter().enumerate() {
-            if let Some(fault) = step.fault {
-                self.report.errors += 1;
-                self.bad = self.bad.or(Some(Problem::Step { fault, owner: step.owner }));
-            }
-            if step.dead {
-                continue;
-            }
-            let successor = out.state(index);
-            self.report.state_bytes = self.report.state_bytes.max(successor.len() as u64);
-            let (handle, fresh) = self.store.insert(successor, self.store.hash(successor));
-            let mover = step.mover.min(u32::from(ANY) - 1) as u8;
-            if fresh {
-                if self.store.is_crowded() {
-                    let system = &*self.system;
-                    self.store.grow(|bytes| system.length(bytes));
+    /// Stores the states that the steps of a batch lead to, and queues the pairs that are new in this layer.
+    /// Whether to stop, because something is wrong.
+    fn arrive(&mut self, steps: usize, all_errors: bool) -> bool {
+        let out = std::mem::take(&mut self.out);
+        let batch = std::mem::take(&mut self.batch);
+        let mut hashes = std::mem::take(&mut self.hashes);
+        hashes.clear();
+        hashes.extend((0..out.list.len()).map(|index| match out.list[index].dead {
+            true => 0,
+            false => self.store.hash(out.state(index)),
+        }));
+        self.store.touch(&hashes);
+        let mut index = 0;
+        for &(current, end, mut bad) in &batch {
+            self.report.errors += u64::from(bad.is_some());
+            while index < end {
+                let step = out.list[index];
+                if let Some(fault) = step.fault {
+                    self.report.errors += 1;
+                    bad = bad.or(Some(Problem::Step { fault, owner: step.owner }));
                 }
-                let layer = self.layer;
-                self.store.header_mut(handle)[..2].copy_from_slice(&layer.to_le_bytes());
-            } else {
-                self.report.matched += 1;
-                // Two layers on, everything has been taken. One layer on, what is left is queued; a pair
-                // that comes there by a shorter way may still take its own steps first.
-                if self.state_layer(handle) + 1 < self.layer
-                    || self.mask(handle, FIRED) & ALL != 0
-                    || self.is_in(handle, QUEUED, mover)
-                {
-                    continue;
+                if !step.dead {
+                    let mover = step.mover.min(u32::from(ANY) - 1) as u8;
+                    self.reach(out.state(index), hashes[index], mover, current, steps + 1);
                 }
+                index += 1;
             }
-            self.put(handle, QUEUED, mover);
-            let number = self.records.len() as u32;
-            self.records.push(Record {
-                low: handle as u32,
-                high: (handle >> 32) as u8,
-                parent: current,
-                mover,
-            });
-            push(&mut self.buckets, steps + 1, number);
-            if fresh {
-                push(&mut self.later, steps + 1, number | CHARGED);
+            let Some(problem) = bad else { continue };
+            if self.report.found.is_none() {
+                let states = self.path(current);
+                self.report.found = Some(Found { problem, states, bound: Some(u32::from(self.layer)) });
             }
+            if !all_errors {
+                return true;
+            }
+        }
+        (self.out, self.batch, self.hashes) = (out, batch, hashes);
+        false
+    }
+
+    /// A step has led to a state.
+    #[inline]
+    fn reach(&mut self, state: &[u8], hash: u64, mover: u8, current: Item, steps: usize) {
+        let (handle, fresh) = self.store.insert(state, hash);
+        if fresh {
+            self.report.state_bytes = self.report.state_bytes.max(state.len() as u64);
+            self.room += push(&mut self.later, steps, item(handle, mover) | CHARGED);
+        } else {
+            self.report.matched += 1;
+            // Two layers on, everything has been taken. One layer on, what is left is queued; a pair
+            // that comes there by a shorter way may still take its own steps first.
+            if self.mask(handle, FIRED) & ALL != 0 || self.is_in(handle, QUEUED, mover) {
+                return;
+            }
+        }
+        self.put(handle, QUEUED, mover);
+        self.room += push(&mut self.buckets, steps, item(handle, mover));
+        if let Some(parents) = &mut self.parents {
+            parents.insert(item(handle, mover), current & !CHARGED);
+        }
+        if fresh && self.store.is_crowded() {
+            let system = &*self.system;
+            self.store.grow(|bytes| system.length(bytes));
         }
     }
 
@@ -318,31 +352,32 @@ impl<S: TransitionSystem> Layers<'_, S> {
     fn expand_rest(&mut self, state: &[u8], handle: Handle, out: &mut Successors) {
         let count = self.system.processes(state);
         let none = self.mask(handle, FIRED) == 0;
+        let before = out.list.len();
         for process in 0..count {
             if none || !self.is_in(handle, FIRED, process.min(254) as u8) {
                 self.system.expand(state, process, false, out);
             }
         }
-        if out.list.is_empty() && self.system.has_timeout() && self.all_blocked(state) {
+        if out.list.len() == before && self.system.has_timeout() && self.all_blocked(state) {
             for process in 0..count {
                 if none || !self.is_in(handle, FIRED, process.min(254) as u8) {
                     self.system.expand(state, process, true, out);
                 }
             }
         }
-        if out.list.is_empty() && none {
+        if out.list.len() == before && none {
             self.system.stutter(state, out);
         }
     }
 
-    /// The states from the first to a record.
-    fn path(&self, item: u32) -> Vec<Vec<u8>> {
-        let (mut current, mut states) = (item & !CHARGED, Vec::new());
-        while current != NONE {
-            let record = self.records[current as usize];
-            let tail = self.store.tail(record.handle());
+    /// The states from the first to that of an item; empty where the ways are not kept.
+    fn path(&self, item: Item) -> Vec<Vec<u8>> {
+        let Some(parents) = &self.parents else { return Vec::new() };
+        let (mut current, mut states) = (Some(item & !CHARGED), Vec::new());
+        while let Some(pair) = current {
+            let tail = self.store.tail(handle_of(pair));
             states.push(tail[..self.system.length(tail)].to_vec());
-            current = record.parent;
+            current = parents.get(&pair).copied();
         }
         states.reverse();
         states
@@ -354,11 +389,6 @@ impl<S: TransitionSystem> Layers<'_, S> {
             self.system.expand(state, process, false, &mut probe);
             probe.list.is_empty()
         })
-    }
-
-    fn state_layer(&self, handle: Handle) -> u16 {
-        let header = self.store.header(handle);
-        u16::from_le_bytes([header[0], header[1]])
     }
 
     #[inline]
@@ -394,9 +424,13 @@ impl<S: TransitionSystem> Layers<'_, S> {
     }
 }
 
-fn push(buckets: &mut Vec<Vec<u32>>, steps: usize, item: u32) {
+/// Adds an item to the bucket of its steps. By how many items the room has grown.
+#[inline]
+fn push(buckets: &mut Vec<Vec<Item>>, steps: usize, item: Item) -> usize {
     if buckets.len() <= steps {
         buckets.resize_with(steps + 1, Vec::new);
     }
+    let before = buckets[steps].capacity();
     buckets[steps].push(item);
+    buckets[steps].capacity() - before
 }

@@ -3,5 +3,5 @@
 mod exact;
 mod lossy;
 
-pub(crate) use exact::{Exact, Handle};
+pub(crate) use exact::{Exact, Handle, PLACE_BITS};
 pub(crate) use lossy::Lossy;

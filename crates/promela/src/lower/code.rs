@@ -286,11 +286,10 @@ impl<'a> Lowerer<'a> {
             Address::Fixed(false, cell, at) => self.ops.push(Op::LoadLocal(into, cell, at)),
             Address::Computed(global, cell, at, reg) => {
                 self.ops.push(if global {
-                    Op::LoadGlobalAt(reg, cell, at)
+                    Op::LoadGlobalAt(into, reg, cell, at)
                 } else {
-                    Op::LoadLocalAt(reg, cell, at)
+                    Op::LoadLocalAt(into, reg, cell, at)
                 });
-                self.ops.push(Op::Move(into, reg));
             }
         }
         self.registers = mark;
@@ -332,6 +331,17 @@ impl<'a> Lowerer<'a> {
         Ok(false)
     }
 
+    /// An expression as 0 or 1.
+    fn truth(&mut self, expr: &Expr, into: Reg) -> Result<(), Refused> {
+        use Binary::{And, Eq, Ge, Gt, Le, Lt, Ne, Or};
+        self.expr(expr, into)?;
+        let already = matches!(expr.kind, ExprKind::Binary(And | Or | Eq | Ne | Lt | Le | Gt | Ge, ..));
+        if !already {
+            self.ops.push(Op::Bool(into));
+        }
+        Ok(())
+    }
+
     fn expr(&mut self, expr: &Expr, into: Reg) -> Result<(), Refused> {
         let mark = self.registers;
         if let Some(value) = fold(expr) {
@@ -346,12 +356,10 @@ impl<'a> Lowerer<'a> {
                 self.ops.push(Op::Unary(*op, into, into));
             }
             ExprKind::Binary(op @ (Binary::And | Binary::Or), a, b) => {
-                self.expr(a, into)?;
-                self.ops.push(Op::Bool(into));
+                self.truth(a, into)?;
                 let jump = self.ops.len();
                 self.ops.push(Op::Jump(0));
-                self.expr(b, into)?;
-                self.ops.push(Op::Bool(into));
+                self.truth(b, into)?;
                 let end = self.here();
                 self.ops[jump] =
                     if *op == Binary::And { Op::JumpIfZero(into, end) } else { Op::JumpIfNot(into, end) };

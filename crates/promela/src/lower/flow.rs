@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Lowerer, Refused};
 use crate::ast::{Proctype, Seq, Stmt, StmtKind};
 use crate::error::Pos;
-use crate::program::{Code, Kind, Place, Trans};
+use crate::program::{Code, Kind, Op, Place, Trans};
 
 /// An element of the graph.
 struct Element<'a> {
@@ -294,20 +294,25 @@ impl<'a> Lowerer<'a> {
                 escape: 0,
                 stmt: crate::ast::StmtId(u32::MAX),
                 at: graph.at,
+                in_place: false,
                 safe: false,
             });
         };
         let target = graph.target(basic)?;
         let (kind, guard, effect) = self.statement_code(stmt)?;
+        let atomic = this.atom && graph.elements[target].atom;
+        let starts = |op: &Op| matches!(op, Op::Run(..));
+        let in_place = !atomic && !self.ops[effect.start as usize..effect.end as usize].iter().any(starts);
         Ok(Trans {
             kind,
             guard,
             effect,
             target: graph.number[&target],
-            atomic: this.atom && graph.elements[target].atom,
+            atomic,
             escape: 0,
             stmt: stmt.id,
             at: stmt.at,
+            in_place,
             safe: false,
         })
     }
