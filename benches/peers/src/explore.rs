@@ -12,7 +12,7 @@ fn cell(explored: Explored) -> String {
 }
 
 /// The table.
-pub(crate) fn run(most: u64) -> String {
+pub(crate) fn run(most: u64, most_of_small: u64) -> String {
     let mut table = Table::new(&[
         "program",
         "selvedge 0",
@@ -28,6 +28,7 @@ pub(crate) fn run(most: u64) -> String {
         "shuttle DFS",
     ]);
     for (index, entry) in CATALOGUE.iter().enumerate() {
+        let most = if entry.small { most_of_small } else { most };
         let ours = BOUNDS.map(|bound| Selvedge::explore(Selvedge::PROGRAMS[index], bound, most));
         let mut cells = vec![entry.name.to_string()];
         cells.extend(ours.map(cell));

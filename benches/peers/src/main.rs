@@ -32,8 +32,8 @@ CPU time of one more atomic operation in a long execution: the slope between run
 first executions, which are those that are timed, seldom switch.";
 const EXPLORED: &str = "## Executions explored
 
-Executions within a bound on preemptions, and without one. selvedge's bound is on preemptions alone: every \
-switch that is free is explored at every bound. loom's bound cuts free switches too, so its lower counts \
+Executions within a bound on preemptions, and without one, of the search that is the default of each. selvedge's \
+bound is on preemptions alone: every switch that is free is explored at every bound. loom's bound cuts free switches too, so its lower counts \
 leave executions out that need no preemption. shuttle has no bound; its search is depth first, and \
 gives up an execution that spins for 2,000 steps. Partial orders \
 are those that selvedge saw: how many executions a perfect reduction would need.";
@@ -92,7 +92,7 @@ fn measure(options: &Options) -> String {
         say(&format!("{STEPS}\n\n{}", steps::run(if quick { 3 } else { 9 })));
     }
     if wanted("explored") {
-        say(&format!("{EXPLORED}\n\n{}", explore::run(if quick { 500 } else { 3_000 })));
+        say(&format!("{EXPLORED}\n\n{}", explore::run(if quick { 500 } else { 10_000 }, if quick { 500 } else { 150_000 })));
     }
     if wanted("memory") {
         say(&format!("{MEMORY}\n\n{}", memory::run(if quick { 10_000 } else { 1_000_000 })));
