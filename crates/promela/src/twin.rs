@@ -356,7 +356,10 @@ fn searches_agree_with_brute_force_on_generated_models() {
         assert!(lossy.outcome.violation().is_none() || truth.violation.is_some(), "{seed} bits\n{text}");
     }
     assert!(
-        compared >= 2000 * times() && violated > models / 10 && bounded > models / 100 && enumerated > models / 4,
+        compared >= 2000 * times()
+            && violated > models / 10
+            && bounded > models / 100
+            && enumerated > models / 4,
         "{compared} {violated} {bounded} {enumerated}"
     );
 }
