@@ -1,6 +1,9 @@
-//! Tests of every search against brute force: the interpreter's state graph, walked in the simplest way.
+//! Tests of every search against brute force: the interpreter's state graph, walked in the simplest way; and of
+//! both against Spin. `SELVEDGE_LONG=N` tries N times as many models.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::Path;
+use std::process::Command;
 
 use crate::ast::Model;
 use crate::interp::{Interpreter, State, Trouble};
@@ -226,18 +229,70 @@ fn simple(dice: &mut Dice) -> String {
     .to_string()
 }
 
+/// Every path by plain recursion, nothing remembered: the fewest preemptions of a violation. `None` when there are
+/// more steps than `budget`, as there are when a path can go round.
+struct Paths<'a> {
+    interpreter: Interpreter<'a>,
+    budget: u32,
+    least: Option<u32>,
+}
+
+impl Paths<'_> {
+    fn walk(&mut self, state: &State, last: Option<usize>, preemptions: u32, depth: u32) -> Option<()> {
+        let all: Vec<Vec<Edge>> =
+            (0..state.procs.len()).map(|pid| edges(&self.interpreter, state, pid)).collect();
+        if all.iter().all(Vec::is_empty) && !self.interpreter.valid_end(state) {
+            self.violated(preemptions);
+        }
+        let goes_on = last.is_some_and(|last| all.get(last).is_some_and(|list| !list.is_empty()));
+        for (owner, mover, next, wrong) in all.into_iter().flatten() {
+            let preemptions = preemptions + u32::from(goes_on && last != Some(owner));
+            if wrong {
+                self.violated(preemptions);
+            }
+            self.budget = self.budget.checked_sub(1)?;
+            if let Some(next) = next {
+                if depth == 0 {
+                    return None;
+                }
+                self.walk(&next, Some(mover), preemptions, depth - 1)?;
+            }
+        }
+        Some(())
+    }
+
+    fn violated(&mut self, preemptions: u32) {
+        self.least = Some(self.least.map_or(preemptions, |least| least.min(preemptions)));
+    }
+}
+
+/// How many times as many models as in an ordinary run.
+fn times() -> u64 {
+    let value = std::env::var("SELVEDGE_LONG").ok();
+    value.map_or(1, |value| value.parse().unwrap_or(1).max(10))
+}
+
 /// How many models each property is tried on.
-const MODELS: u64 = 600;
+const MODELS: u64 = 3000;
+/// Steps of the paths of a model, when they are enumerated.
+const STEPS: u32 = 4000;
 
 #[test]
 fn searches_agree_with_brute_force_on_generated_models() {
-    let (mut violated, mut bounded, mut compared) = (0, 0, 0);
-    for seed in 0..MODELS {
+    let models = MODELS * times();
+    let (mut violated, mut bounded, mut compared, mut enumerated) = (0, 0, 0, 0);
+    for seed in 0..models {
         let text = generate(seed);
         let model =
             parse(&text, "generated", None, &[]).unwrap_or_else(|error| panic!("{seed}: {error}\n{text}"));
         let Some(truth) = truth(&model, 300) else { continue };
         compared += 1;
+        let mut paths = Paths { interpreter: Interpreter::new(&model, None), budget: STEPS, least: None };
+        let first = paths.interpreter.initial().expect("generated models start");
+        if paths.walk(&first, None, 0, 60).is_some() {
+            enumerated += 1;
+            assert_eq!(paths.least, truth.violation, "{seed}: all paths\n{text}");
+        }
         let full = Options { all_errors: true, ..Options::default() };
         let run = |options: &Options| {
             check(&model, options, &mut |_| true).unwrap_or_else(|e| panic!("{seed}: {e}\n{text}"))
@@ -304,14 +359,103 @@ fn searches_agree_with_brute_force_on_generated_models() {
         assert!(lossy.outcome.violation().is_none() || truth.violation.is_some(), "{seed} bits\n{text}");
     }
     assert!(
-        compared > MODELS / 2 && violated > MODELS / 10 && bounded > MODELS / 100,
-        "{compared} {violated} {bounded}"
+        compared >= 2000 * times()
+            && violated > models / 10
+            && bounded > models / 100
+            && enumerated > models / 4,
+        "{compared} {violated} {bounded} {enumerated}"
+    );
+}
+
+/// Runs a command in a folder; what it printed.
+fn run(folder: &Path, program: &str, args: &[&str]) -> String {
+    let output = Command::new(program).args(args).current_dir(folder).output().expect("the command runs");
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// States, transitions and errors as Spin's verifier counts them on the raw model.
+fn ask_spin(folder: &Path, text: &str) -> Option<(u64, u64, u64)> {
+    std::fs::write(folder.join("m.pml"), text).expect("it can be written");
+    run(folder, "spin", &["-a", "-o1", "-o2", "-o3", "m.pml"]);
+    run(folder, "gcc", &["-O0", "-w", "-DSAFETY", "-DNOREDUCE", "-o", "pan", "pan.c"]);
+    let pan = folder.join("pan");
+    if !pan.exists() {
+        return None;
+    }
+    let told = run(folder, &pan.display().to_string(), &["-c0", "-w12"]);
+    let number = |suffix: &str| {
+        let line = told.lines().find(|line| line.contains(suffix))?;
+        line.split_whitespace().next()?.parse().ok()
+    };
+    let errors = told.lines().find_map(|line| line.split("errors: ").nth(1))?.trim().parse().ok()?;
+    Some((number("states, stored")?, number("transitions (=")?, errors))
+}
+
+/// Whether `spin -t` follows a trail to its last line and sees the violation there.
+fn spin_replays(folder: &Path, trail: &str, assertion: bool) -> bool {
+    std::fs::write(folder.join("m.pml.trail"), trail).expect("it can be written");
+    let told = run(folder, "spin", &["-t", "-p", "m.pml"]);
+    if assertion {
+        return told.contains("assertion violated");
+    }
+    let steps = trail.lines().count();
+    let ends = told.contains(&format!("spin: trail ends after {steps} steps"));
+    // Each statement of the trail is printed; one that does not fit is not.
+    ends && !told.contains("failed") && !told.contains("lost")
+}
+
+#[test]
+fn spin_agrees_on_generated_models() {
+    let test = "spin_agrees_on_generated_models";
+    let missing = [("spin", "-V"), ("gcc", "--version")]
+        .into_iter()
+        .find(|(tool, flag)| Command::new(tool).arg(flag).output().is_err());
+    if let Some((tool, _)) = missing {
+        let required = std::env::var("SELVEDGE_REQUIRE_ORACLES").is_ok_and(|value| value == "1");
+        assert!(!required, "{test}: {tool} is required and not installed");
+        eprintln!("SKIPPED: {test}: {tool} not installed");
+        return;
+    }
+    let models = 60 * times();
+    let compare = |seed: u64| -> (u64, u64) {
+        let text = generate(seed);
+        let model = parse(&text, "generated", None, &[]).expect("generated models are models");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let Some((states, transitions, errors)) = ask_spin(folder.path(), &text) else { return (0, 0) };
+        let full = Options { search: Search::Dfs, all_errors: true, ..Options::default() };
+        let ours = check(&model, &full, &mut |_| true).expect("it is checked");
+        let counts = (ours.outcome.statistics.states, ours.outcome.statistics.transitions);
+        assert_eq!(counts, (Some(states), Some(transitions)), "{seed}\n{text}");
+        assert_eq!(ours.outcome.violation().is_some(), errors > 0, "{seed}\n{text}");
+        let simplest = check(&model, &Options::default(), &mut |_| true).expect("it is checked");
+        let Some(violation) = simplest.outcome.violation() else { return (1, 0) };
+        let trail = simplest.trail.as_deref().expect("a violation has a trail");
+        let assertion = violation.kind.name() == "assertion";
+        assert!(spin_replays(folder.path(), trail, assertion), "{seed}\n{trail}\n{text}");
+        if assertion {
+            let cut = trail.trim_end().rsplit_once('\n').map_or("", |(head, _)| head);
+            assert!(!spin_replays(folder.path(), cut, true), "{seed}: nothing fails before the last step");
+        }
+        (1, 1)
+    };
+    let halves: Vec<(u64, u64)> = std::thread::scope(|scope| {
+        let work = |from: u64| {
+            let list = (from..models).step_by(2);
+            list.map(|n| compare(n * 7 + 5_000_000)).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+        };
+        let threads = [0, 1].map(|from| scope.spawn(move || work(from)));
+        threads.into_iter().map(|thread| thread.join().expect("every model agrees")).collect()
+    });
+    let (compared, replayed) = (halves[0].0 + halves[1].0, halves[0].1 + halves[1].1);
+    assert!(
+        compared >= models * 9 / 10 && replayed > models / 10,
+        "{compared} compared, {replayed} replayed"
     );
 }
 
 #[test]
 fn the_shortest_counterexample_is_the_shortest() {
-    for seed in 0..MODELS / 2 {
+    for seed in 0..MODELS / 8 {
         let text = generate(seed + 1_000_000);
         let model = parse(&text, "generated", None, &[]).expect("generated models are models");
         let Some(truth) = truth(&model, 300) else { continue };

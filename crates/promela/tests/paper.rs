@@ -4,8 +4,8 @@ mod common;
 
 use std::process::Command;
 
-use common::oracles;
-use selvedge_promela::{Options, Search, check, parse};
+use common::{ask_spin, ask_spin_with, examples, oracles};
+use selvedge_promela::{Claims, Options, Search, check, load, parse};
 
 const WORST_CASE: &str = include_str!("../../../corpus/promela/worst_case_ten.pml");
 const MISSED: &str = include_str!("../../../corpus/promela/spin_bcs_misses.pml");
@@ -84,5 +84,48 @@ fn figure_4_is_not_lost_by_reduction() {
         };
         let outcome = check(&model, &options, &mut |_| true).expect("it is checked").outcome;
         assert!(outcome.violation().is_some(), "reduce: {reduce}");
+    }
+}
+
+/// Table 1, the unbounded column. The paper counted what Spin stores after its own optimisations of the model (dead
+/// variables, write-only variables, merged statements), of pftp without the first. Ours is the raw model's count.
+#[test]
+fn the_unbounded_column_of_table_1_is_spins_and_ours_is_the_raw_model() {
+    let test = "the_unbounded_column_of_table_1_is_spins_and_ours_is_the_raw_model";
+    if !oracles(test) {
+        return;
+    }
+    let Some(root) = examples(test) else { return };
+    let read = |name: &str| {
+        String::from_utf8_lossy(&std::fs::read(root.join(name)).expect("it can be read")).into_owned()
+    };
+    let exclusive =
+        |line: &&str| !(line.trim_start().starts_with("xr ") || line.trim_start().starts_with("xs "));
+    let pftp: String =
+        read("LTL/pftp.pml").lines().filter(exclusive).map(|line| line.to_string() + "\n").collect();
+    // Name, text, Spin's options, states with them (the paper's column), states of the raw model.
+    let (all, no_dead): (&[&str], &[&str]) = (&[], &["-o1"]);
+    let models = [
+        ("snoopy", read("snoopy.pml"), all, 61_619, 91_920),
+        ("dtp", read("dtp.pml").replace("[2] of", "[4] of"), all, 394_182, 427_567),
+        ("pftp", pftp, no_dead, 439_894, 439_895),
+        ("cambridge", read("cambridge.pml"), all, 532_532, 1_252_655),
+        ("worst", WORST_CASE.to_string(), all, 88_573, 88_573),
+    ];
+    for (name, text, options, optimised, raw) in models {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join(format!("{name}.pml"));
+        std::fs::write(&path, text).expect("it can be written");
+        let spin = ask_spin_with(&path, options, &["-DNOCLAIM"]).expect("Spin answers");
+        assert_eq!(spin.states, optimised, "{name}: Spin's optimised model");
+        let spin = ask_spin(&path, &["-DNOCLAIM"]).expect("Spin answers");
+        assert_eq!(spin.states, raw, "{name}: Spin's raw model");
+        let model = load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let options =
+            Options { search: Search::Dfs, all_errors: true, claims: Claims::Ignore, ..Options::default() };
+        let ours = check(&model, &options, &mut |_| true).expect("it is checked").outcome;
+        let counts = (ours.statistics.states, ours.statistics.transitions);
+        assert_eq!(counts, (Some(raw), Some(spin.transitions)), "{name}");
+        assert_eq!(ours.violation().is_some(), spin.errors > 0, "{name}");
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{Directives, ask_spin, models, oracles};
+use common::{Directives, ask_spin, examples, models, oracles};
 use selvedge_promela::{Claims, Options, Search, check, load};
 
 /// Runs a function over a list on two threads; the messages of those that failed.
@@ -56,24 +56,20 @@ fn the_corpus_counts_as_in_spin() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Too many states for an ordinary test run, or refused by Spin itself.
-const LARGE: [&str; 12] = [
-    "life.pml",
-    "priorities.pml",
-    "App.F.pftp.pml",
-    "p108.pml",
-    "ex_6.pml",
-    "ltl_gen.pml",
-    "patterns.pml",
-    "petersonN.pml",
-    "leader.pml",
-    "leader_pre.pml",
-    "cambridge.pml",
-    "leader_trace.pml",
+/// Millions of states: compared with `SELVEDGE_LONG` only. Both leaders have 5,422,354.
+const LONG: [&str; 2] = ["leader.pml", "leader_pre.pml"];
+/// Not compared, and why. Ours was given 15 seconds where states are named; both together two minutes where a limit
+/// on time is.
+const LEFT_OUT: [(&str, &str); 8] = [
+    ("life.pml", "the comparison did not end within its limit on time"),
+    ("priorities.pml", "Spin's search is cut at its depth limit, after 999,999 states"),
+    ("App.F.pftp.pml", "more than 2,363,416 states; Spin was not asked"),
+    ("p108.pml", "Spin stores 7,077,660 states, and the comparison did not end within its limit on time"),
+    ("ex_6.pml", "more than 4,612,222 states, and the comparison did not end within its limit on time"),
+    ("ltl_gen.pml", "Spin had 17,497,810 states and no second one matched; ours did not end in time"),
+    ("patterns.pml", "Spin writes no verifier: its reader of formulas refuses the operator X"),
+    ("petersonN.pml", "more than 7,323,369 states; Spin was not asked"),
 ];
-/// Compared by verdict only: Spin stores 287,366 states and ours 283,426, and why is not known yet. The model
-/// has a never claim.
-const VERDICT_ONLY: [&str; 1] = ["p337.pftp.ses.pml"];
 
 #[test]
 fn the_examples_of_spin_count_as_in_spin() {
@@ -81,19 +77,15 @@ fn the_examples_of_spin_count_as_in_spin() {
     if !oracles(test) {
         return;
     }
-    let root = Path::new("/usr/share/doc/spin/examples/Examples");
-    if !root.is_dir() {
-        let message = format!("SKIPPED: {test}: the examples of Spin's package are not installed");
-        assert!(!common::required(), "{message}");
-        eprintln!("{message}");
-        return;
-    }
+    let Some(root) = examples(test) else { return };
+    let long = std::env::var_os("SELVEDGE_LONG").is_some();
     let mut list = Vec::new();
-    for folder in [root.to_path_buf(), root.join("Book_1991"), root.join("Exercises"), root.join("LTL")] {
+    for folder in [root.clone(), root.join("Book_1991"), root.join("Exercises"), root.join("LTL")] {
         for entry in std::fs::read_dir(folder).expect("the examples can be read") {
             let path = entry.expect("the examples can be read").path();
             let name = path.file_name().expect("a file").to_string_lossy().into_owned();
-            if name.ends_with(".pml") && !LARGE.contains(&name.as_str()) {
+            let left_out = LEFT_OUT.iter().any(|(left_out, _)| *left_out == name);
+            if name.ends_with(".pml") && !left_out && (long || !LONG.contains(&name.as_str())) {
                 list.push(path);
             }
         }
@@ -104,9 +96,8 @@ fn the_examples_of_spin_count_as_in_spin() {
         let text = String::from_utf8_lossy(&std::fs::read(path).expect("it can be read")).into_owned();
         let never =
             text.lines().any(|line| line.trim_start().starts_with("never")) || text.contains("claim.h");
-        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
         let claims = if never { Claims::Safety } else { Claims::Ignore };
-        compare(path, claims, !VERDICT_ONLY.contains(&name.as_str()))
+        compare(path, claims, true)
     });
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

@@ -83,10 +83,14 @@ impl<'m> Interpreter<'m> {
         for _ in 0..100_000 {
             let stmt = self.statement(body, &point);
             let watched = |label: &String| {
-                self.model
+                let prefixed = |prefix: &&str| label.starts_with(prefix);
+                let special = ["end", "accept", "progress"].iter().any(prefixed);
+                let named = self
+                    .model
                     .remote_labels
                     .iter()
-                    .any(|(p, l)| l == label && self.model.procs[*p].name == body.name)
+                    .any(|(p, l)| l == label && self.model.procs[*p].name == body.name);
+                special || named
             };
             if stmt.labels.iter().any(watched) {
                 return Some(point);

@@ -1,7 +1,8 @@
 //! A process body to a control graph, with the locations that Spin would give it.
 //!
 //! Every statement is an element. `goto`, `break` and `unless` cost no step where control merely passes
-//! through them, and one step where they are the first statement of an option. A composite statement has
+//! through them, and one step where they are the first statement of an option or have a label that is
+//! asked for: `end`, `accept`, `progress`, or one that a remote reference names. A composite statement has
 //! the transitions of the statements it can begin with; `else` comes last. The transitions of an `unless`
 //! escape stand before those of the statements it guards, the outermost first.
 
@@ -117,10 +118,8 @@ impl<'a> Graph<'a> {
     fn resolve(&self, mut element: usize) -> Result<usize, Refused> {
         for _ in 0..self.elements.len() + 1 {
             let this = &self.elements[element];
-            if this
-                .stmt
-                .is_some_and(|stmt| stmt.labels.iter().any(|label| self.watched.contains(label.as_str())))
-            {
+            let rests = |label: &String| self.watched.contains(label.as_str()) || is_special(label);
+            if this.stmt.is_some_and(|stmt| stmt.labels.iter().any(rests)) {
                 return Ok(element);
             }
             element = match this.stmt.map(|stmt| &stmt.kind) {
@@ -236,6 +235,11 @@ impl<'a> Graph<'a> {
         });
         located.collect()
     }
+}
+
+/// A label with a meaning: control rests at it even on a `goto` or `break`, as in Spin.
+fn is_special(label: &str) -> bool {
+    ["end", "accept", "progress"].iter().any(|prefix| label.starts_with(prefix))
 }
 
 /// The options of a composite with the one that begins with `else` last.

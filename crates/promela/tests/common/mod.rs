@@ -81,8 +81,25 @@ pub(crate) struct Spin {
     pub(crate) errors: u64,
 }
 
+/// The folder of the examples in Spin's package; says so loudly if it is not there.
+pub(crate) fn examples(test: &str) -> Option<PathBuf> {
+    let root = PathBuf::from("/usr/share/doc/spin/examples/Examples");
+    if root.is_dir() {
+        return Some(root);
+    }
+    let message = format!("SKIPPED: {test}: the examples of Spin's package are not installed");
+    assert!(!required(), "{message}");
+    eprintln!("{message}");
+    None
+}
+
 /// Asks Spin for its raw semantics: no reduction, no optimisation of the model, on after an error.
 pub(crate) fn ask_spin(path: &Path, flags: &[&str]) -> Option<Spin> {
+    ask_spin_with(path, &["-o1", "-o2", "-o3"], flags)
+}
+
+/// Asks Spin without reduction, with options for its optimisations of the model.
+pub(crate) fn ask_spin_with(path: &Path, optimisations: &[&str], flags: &[&str]) -> Option<Spin> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let name = path.file_name().expect("a file");
     for entry in std::fs::read_dir(path.parent().expect("a folder")).expect("it can be read") {
@@ -96,7 +113,10 @@ pub(crate) fn ask_spin(path: &Path, flags: &[&str]) -> Option<Spin> {
         let output = Command::new(program).args(args).current_dir(folder.path()).output().ok()?;
         Some(String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr))
     };
-    run("spin", &["-a", "-o1", "-o2", "-o3", &name.to_string_lossy()])?;
+    let name = name.to_string_lossy();
+    let generate: Vec<&str> =
+        ["-a"].into_iter().chain(optimisations.iter().copied()).chain([&*name]).collect();
+    run("spin", &generate)?;
     let mut compile = vec!["-O1", "-w", "-DSAFETY", "-DNOREDUCE", "-DVECTORSZ=4096", "-DMEMLIM=2000"];
     compile.extend_from_slice(flags);
     compile.extend_from_slice(&["-o", "pan", "pan.c"]);
