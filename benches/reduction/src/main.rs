@@ -49,7 +49,7 @@ fn main() {
             _ => panic!("{argument}: expected --quick"),
         }
     }
-    let mut text = format!(
+    let mut text = String::from(
         "# Partial-order reduction\n\nWritten by `cargo run --release --manifest-path \
          benches/reduction/Cargo.toml`; CPU time on one core.\n",
     );
@@ -57,7 +57,7 @@ fn main() {
     for (heading, table) in [
         (QUEUE, queue(300_000 / scale)),
         (COVERAGE, coverage(if quick { 2 } else { 4 })),
-        (BUGS, bugs(Duration::from_secs(20 / scale))),
+        (BUGS, bugs(Duration::from_millis(5_000 / scale))),
         (COST, cost(20_000 / scale)),
     ] {
         let part = format!("\n{heading}\n\n{table}");
@@ -81,8 +81,15 @@ fn count(outcome: &Outcome) -> String {
 }
 
 fn queue(most: u64) -> String {
-    let mut table =
-        Table::new(&["items", "bound", "dfs: executions", "seconds", "cb-por: executions", "orders", "seconds"]);
+    let mut table = Table::new(&[
+        "items",
+        "bound",
+        "dfs: executions",
+        "seconds",
+        "cb-por: executions",
+        "orders",
+        "seconds",
+    ]);
     for items in 3..=5 {
         for bound in 0..=4 {
             let checker = Checker::new().preemptions(bound).at_bound().max_executions(most);
@@ -127,7 +134,8 @@ fn coverage(times: u32) -> String {
             for &milliseconds in &times {
                 let checker = Checker::new().strategy(strategy).coverage(Coverage::LocalStates);
                 let checker = checker.time_limit(Duration::from_millis(milliseconds));
-                let checker = if strategy == Strategy::Dpor { checker } else { checker.preemptions(2).at_bound() };
+                let checker =
+                    if strategy == Strategy::Dpor { checker } else { checker.preemptions(2).at_bound() };
                 let outcome = checker.keep_going().explore(*test);
                 let states = outcome.statistics.extra.iter().find(|(name, _)| name == "local_states");
                 let states = states.map_or("?".into(), |(_, count)| grouped(*count));
@@ -189,7 +197,8 @@ fn cost(most: u64) -> String {
         let mut plain = None;
         for (name, strategy) in SEARCHES {
             let checker = Checker::new().strategy(strategy).coverage(Coverage::Orders).max_executions(most);
-            let checker = if strategy == Strategy::Dpor { checker } else { checker.preemptions(2).at_bound() };
+            let checker =
+                if strategy == Strategy::Dpor { checker } else { checker.preemptions(2).at_bound() };
             let (outcome, nanoseconds) = time(|| checker.explore(move || programs::two_threads(steps)));
             let each = nanoseconds / executions(&outcome) as f64 / 1e3;
             let plain = *plain.get_or_insert(each);
