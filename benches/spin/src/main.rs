@@ -8,6 +8,7 @@ mod child;
 mod process;
 mod sections;
 mod spin;
+#[path = "../../peers/src/table.rs"]
 mod table;
 
 use std::process::Command;

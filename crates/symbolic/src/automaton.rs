@@ -114,14 +114,21 @@ impl Automaton {
 
     /// As [`rebase`](Automaton::rebase), untrimmed.
     pub(crate) fn move_on(&self, encoding: &Encoding, step: &Bdd) -> Fallible<Automaton> {
+        Automaton::moved(&self.initial, &self.empty, &self.middle, encoding, step)
+    }
+
+    /// The automaton with these parts, after the globals went on as `step` says.
+    pub(crate) fn moved(
+        initial: &Edges,
+        empty: &Bdd,
+        middle: &BTreeMap<Middle, Edges>,
+        encoding: &Encoding,
+        step: &Bdd,
+    ) -> Fallible<Automaton> {
         let move_on = |relation: &Bdd| {
             relation.and_exists(step, &encoding.quantify.start)?.rename(&encoding.rename.now_to_start)
         };
-        Ok(Automaton::untrimmed(
-            map_edges(&self.initial, move_on)?,
-            move_on(&self.empty)?,
-            map_middle(&self.middle, move_on)?,
-        ))
+        Ok(Automaton::untrimmed(map_edges(initial, move_on)?, move_on(empty)?, map_middle(middle, move_on)?))
     }
 
     /// The number that the next context's middle states have.

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::automaton::{Automaton, Edge, Edges, Middle, State, map_edges, map_middle};
+use crate::automaton::{Automaton, Edge, Edges, Middle, State, map_edges};
 use crate::bdd::{Bdd, Fallible};
 use crate::encoding::Encoding;
 use crate::network::{Effect, LabelId, RuleId};
@@ -294,13 +294,6 @@ impl Saturation {
 
     /// As [`rest`](Saturation::rest), with the names that the states have here.
     pub(crate) fn leave(&self, encoding: &Encoding, step: &Bdd) -> Fallible<Automaton> {
-        let move_on = |relation: &Bdd| {
-            relation.and_exists(step, &encoding.quantify.start)?.rename(&encoding.rename.now_to_start)
-        };
-        Ok(Automaton::untrimmed(
-            map_edges(&self.initial, move_on)?,
-            move_on(&self.empty)?,
-            map_middle(&self.middle, move_on)?,
-        ))
+        Automaton::moved(&self.initial, &self.empty, &self.middle, encoding, step)
     }
 }
