@@ -533,6 +533,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             }
             if let Some(stop) = race.or(stop) {
                 self.observer.stopped = true;
+                if hashes {
+                    self.happens_before.stopped(current);
+                }
                 if RECORDS && self.observer.on {
                     let execution = &*self.execution;
                     self.observer.at_point(execution, &self.happens_before, Some(current), &mut self.record);

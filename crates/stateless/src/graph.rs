@@ -43,7 +43,7 @@ pub(crate) struct Graph {
     /// The decisions that it was made from.
     decisions: Vec<Decision>,
     /// Whether the last event ended the execution, and so depends on everything.
-    stopped: bool,
+    pub(crate) stopped: bool,
     pub(crate) events: Vec<Event>,
     pub(crate) threads: Vec<ThreadLine>,
     /// How many threads have been seen to exist.
@@ -120,6 +120,13 @@ pub(crate) struct Race {
     pub(crate) thread: ThreadId,
     /// Where the clock of the second is.
     second: Option<u32>,
+}
+
+impl Race {
+    /// A step and the next operation of another thread.
+    pub(crate) fn between(event: u32, thread: ThreadId) -> Self {
+        Race { event, thread, second: None }
+    }
 }
 
 /// Marks a clock that belongs to no event.
@@ -300,7 +307,7 @@ impl Graph {
     fn all_races(&mut self, thread: ThreadId, op: &Op) {
         for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
             if let Some(event) = self.last_dependent(other, op, |_| true) {
-                self.races.push(Race { event, thread, second: None });
+                self.races.push(Race::between(event, thread));
             }
         }
     }
@@ -365,7 +372,7 @@ impl Graph {
             if let Some(event) = self.last_dependent(other, op, accept)
                 && !before.is_some_and(|before| self.happens_before(event as usize, before as usize))
             {
-                found.push(Race { event, thread, second: None });
+                found.push(Race::between(event, thread));
             }
         }
         let mut reduced = std::mem::take(&mut self.reduced);
@@ -475,7 +482,7 @@ impl Graph {
                     && op.conflicts_with(&event.op)
                 {
                     let thread = ThreadId(other as u32);
-                    self.races.push(Race { event: index as u32, thread, second: None });
+                    self.races.push(Race::between(index as u32, thread));
                 }
             }
         }

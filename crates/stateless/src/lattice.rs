@@ -5,7 +5,7 @@ use selvedge_core::{Access, Op, ThreadId, ThreadSet};
 
 use crate::config::Status;
 use crate::graph::Graph;
-use crate::happens_before::{action_hash, alone_hash, value_hash, whole};
+use crate::happens_before::{action_hash, alone_hash, stop_hash, value_hash, whole};
 
 /// A prefix of a graph.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +75,9 @@ impl Lattice {
             }
             for &(value, _) in graph.choices(index) {
                 alone ^= value_hash(name, number - 1, value);
+            }
+            if graph.stopped && index + 1 == graph.events.len() {
+                alone ^= stop_hash(name, number);
             }
             self.alone.push(alone);
             self.touches.push(touches);

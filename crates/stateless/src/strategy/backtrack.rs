@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use selvedge_core::{Decision, Op, ThreadId, ThreadSet};
 
 use super::{Choice, Finished, Point, Prefix};
-use crate::graph::{Graph, Races};
+use crate::graph::{Graph, Race, Races};
 
 /// What distinguishes one search from another.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +58,8 @@ struct Node {
     child_cut: bool,
     /// Whether the bound on preemptions has ruled a thread out here.
     over: bool,
+    /// Whether a step ended an execution below the current decision.
+    stopped: bool,
 }
 
 impl Node {
@@ -228,6 +230,7 @@ impl Backtracking {
                     cut: false,
                     child_cut: false,
                     over: false,
+                    stopped: false,
                 };
                 if point.arity == 0 {
                     node.asleep.clone_from(&asleep);
@@ -255,18 +258,12 @@ impl Backtracking {
             self.turn_round(index);
         }
         for index in 0..self.graph.races.len() {
-            self.backtrack(index);
+            self.backtrack(self.graph.races[index]);
         }
-        if execution.stopped
-            && let Some(last) = self.path.iter().rposition(|node| node.arity == 0)
-        {
-            // The step that ended the execution depends on everything.
-            self.path[last].backtrack = self.path[last].allowed.clone();
-            if self.policy.preemptions.is_some() {
-                self.everything(last);
-            }
+        if execution.stopped {
+            self.stopped();
         }
-        if self.policy.fair && self.policy.preemptions.is_some() {
+        if self.policy.fair {
             self.enabledness_changes(over);
         }
         #[cfg(debug_assertions)]
@@ -329,6 +326,34 @@ impl Backtracking {
         }
     }
 
+    /// The step that ended the execution depends on everything: on what the others were about to do, and on
+    /// the last step of each other thread. (Two accesses to a tracked cell that race belong to steps that
+    /// need not conflict otherwise, and whichever comes second ends the execution.) None of the decisions
+    /// that led here may sleep, because it is not known which steps would have to wake it.
+    fn stopped(&mut self) {
+        for node in &mut self.path {
+            node.stopped = true;
+        }
+        let Some(stop) = self.graph.events.last().copied() else { return };
+        let last = stop.point as usize;
+        self.path[last].backtrack = self.path[last].allowed.clone();
+        if self.policy.preemptions.is_some() {
+            self.everything(last);
+        }
+        for other in (0..self.graph.threads.len()).filter(|other| *other != stop.thread.index()) {
+            if let Some(&event) = self.graph.threads[other].events.last() {
+                let race = Race::between(event, stop.thread);
+                let node = &mut self.path[self.graph.events[event as usize].point as usize];
+                if node.allowed.contains(stop.thread) {
+                    node.backtrack.insert(stop.thread);
+                } else {
+                    node.backtrack = node.allowed.clone();
+                }
+                self.backtrack(race);
+            }
+        }
+    }
+
     /// Adds what a race asks for when no bound cuts anything: a thread that can go first.
     fn turn_round(&mut self, race: usize) {
         let race = self.graph.reduced[race];
@@ -343,8 +368,7 @@ impl Backtracking {
     }
 
     /// Adds what a race asks for (`Backtrack` of Algorithms 3 and 4).
-    fn backtrack(&mut self, race: usize) {
-        let race = self.graph.races[race];
+    fn backtrack(&mut self, race: Race) {
         let at = self.graph.events[race.event as usize].point as usize;
         let node = &mut self.path[at];
         let asleep = node.asleep.iter().any(|(other, _)| *other == race.thread);
@@ -415,10 +439,11 @@ impl Node {
             Decision::Value(value) if value + 1 < self.arity => return Some(Decision::Value(value + 1)),
             Decision::Value(_) => return None,
             Decision::Thread(thread) => {
-                if !policy.bounded() || !self.child_cut {
+                if (!policy.bounded() || !self.child_cut) && !self.stopped {
                     self.tried.push((thread, self.op));
                 }
                 self.child_cut = false;
+                self.stopped = false;
             }
         }
         loop {
