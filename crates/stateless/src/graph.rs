@@ -134,8 +134,8 @@ const EXTRA: u32 = 1 << 31;
 
 impl Graph {
     /// Makes this the graph of an execution, and collects those of its races that the one before did not
-    /// have. Only what the two do not have in common costs time.
-    pub(crate) fn update(&mut self, execution: &Finished<'_>, mode: Races) {
+    /// have. Only what the two do not have in common costs time. Says how many events they have in common.
+    pub(crate) fn update(&mut self, execution: &Finished<'_>, mode: Races) -> usize {
         let record = execution.record;
         let threads = record.threads();
         if threads > self.stride {
@@ -143,6 +143,7 @@ impl Graph {
             self.stride = threads + 1;
         }
         let begin = self.keep_common(record.decisions());
+        let common = self.events.len();
         self.races.clear();
         self.reduced.clear();
         self.extra.clear();
@@ -199,6 +200,7 @@ impl Graph {
                 }
             }
         }
+        common
     }
 
     /// Forgets the execution that it was made from.
