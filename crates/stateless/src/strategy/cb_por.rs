@@ -391,22 +391,9 @@ fn step(state: u128, name: u64, value: u32) -> u128 {
 impl Marks {
     /// Whether a step from a state is within the bound.
     fn within(&mut self, graph: &Graph, state: &mut Lattice, here: &Here, thread: usize) -> bool {
-        match self.bound {
-            None => true,
-            Some(most) => {
-                let most = most.min(NEVER - 2);
-                let cost = self.cost.of_step(graph, state, here, thread, most);
-                self.cut |= cost > most && cost < NEVER;
-                cost <= most
-            }
-        }
-    }
-
-    /// Whether a step from a state could be within the bound, as far as is known without looking further.
-    fn may_be_within(&mut self, state: &Lattice, thread: usize) -> bool {
-        let over = self.bound.is_some_and(|most| state.preempted(thread) > most);
-        self.cut |= over;
-        !over
+        let Some(most) = self.bound else { return true };
+        let most = most.min(NEVER - 2);
+        state.preempted(thread) <= most && self.cost.of_step(graph, state, here, thread, most) <= most
     }
 
     /// Puts a state into H, and then every predecessor from which nothing new can be reached.
@@ -416,7 +403,8 @@ impl Marks {
         }
         for thread in state.frontier(graph).iter().map(ThreadId::index) {
             let removed = state.remove(graph, thread);
-            if self.may_be_within(state, thread) {
+            // Most of those that are not within the bound need not be looked at to know that.
+            if self.bound.is_none_or(|most| state.preempted(thread) <= most) {
                 let here = self.cost.look(graph, state);
                 if self.within(graph, state, &here, thread) {
                     self.step_into(graph, state.hash, removed.event);
@@ -447,9 +435,15 @@ impl Marks {
 
     /// Whether every step from a state leads into H or exceeds the bound.
     fn exhausted(&mut self, graph: &Graph, state: &mut Lattice, here: &Here) -> bool {
-        here.allowed.iter().map(ThreadId::index).all(|thread| {
-            self.steps.contains(&step(state.hash, graph.threads[thread].name, 0))
-                || !(self.may_be_within(state, thread) && self.within(graph, state, here, thread))
-        })
+        let mut cut = false;
+        let exhausted = here.allowed.iter().map(ThreadId::index).all(|thread| {
+            if self.steps.contains(&step(state.hash, graph.threads[thread].name, 0)) {
+                return true;
+            }
+            cut = true;
+            !self.within(graph, state, here, thread)
+        });
+        self.cut |= exhausted && cut;
+        exhausted
     }
 }
