@@ -308,23 +308,34 @@ impl Graph {
     /// The most recent dependent step of each other thread (Algorithm 2, line 6).
     fn all_races(&mut self, thread: ThreadId, op: &Op) {
         for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
-            if let Some(event) = self.last_dependent(other, op, |_| true) {
+            if let Some(event) = self.last_dependent(other, op, |_| Some(true)) {
                 self.races.push(Race::between(event, thread));
             }
         }
     }
 
-    /// A thread's last step that an operation depends on.
-    fn last_dependent(&self, thread: usize, op: &Op, mut accept: impl FnMut(u32) -> bool) -> Option<u32> {
-        op.touches()
-            .filter(|(_, access)| *access != Access::None)
-            .filter_map(|(object, access)| {
-                let line = self.objects.get(object.index())?;
-                let mut steps = line.steps.get(thread)?.iter().rev();
-                steps.find(|(event, writes)| (*writes || access == Access::Write) && accept(*event))
-            })
-            .map(|(event, _)| *event)
-            .max()
+    /// A thread's last step that an operation depends on and that is accepted; `None` ends the search.
+    fn last_dependent(
+        &self,
+        thread: usize,
+        op: &Op,
+        mut accept: impl FnMut(u32) -> Option<bool>,
+    ) -> Option<u32> {
+        let mut last = None;
+        for (object, access) in op.touches().filter(|(_, access)| *access != Access::None) {
+            let steps = self.objects.get(object.index()).and_then(|line| line.steps.get(thread));
+            for &(event, writes) in steps.into_iter().flatten().rev() {
+                if writes || access == Access::Write {
+                    match accept(event) {
+                        Some(false) => continue,
+                        Some(true) => last = last.max(Some(event)),
+                        None => {}
+                    }
+                    break;
+                }
+            }
+        }
+        last
     }
 
     /// Whether a thread's operation with this clock could go on if it came before an earlier event and all
@@ -337,6 +348,10 @@ impl Graph {
         clock: &[u32],
         state: &mut Vec<u32>,
     ) -> bool {
+        let pending = self.threads[thread.index()].pending.get(taken as usize);
+        if pending.is_some_and(|(_, gate)| *gate == Gate::OPEN) {
+            return true;
+        }
         state.clear();
         state.extend((0..self.threads.len()).map(|other| {
             let line = &self.threads[other].events;
@@ -347,7 +362,7 @@ impl Graph {
             up_to.max(needed.min(up_to + after)) as u32
         }));
         state[thread.index()] = taken;
-        self.status(state, thread) != Status::Blocked
+        self.status_from(event, state, thread) != Status::Blocked
     }
 
     /// The dependent steps that nothing stands between: those that could change places with the thread's
@@ -370,10 +385,16 @@ impl Graph {
             }
         };
         for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
-            let accept = |event: u32| self.reversible(event, thread, taken, &clock, &mut state);
-            if let Some(event) = self.last_dependent(other, op, accept)
-                && !before.is_some_and(|before| self.happens_before(event as usize, before as usize))
-            {
+            // Steps that happened before this thread's last one cannot change places with its next, and nor
+            // can those before them.
+            let ordered = before.map_or(0, |before| self.clock(before as usize)[other]);
+            let accept = |event: u32| {
+                if self.events[event as usize].number < ordered {
+                    return None;
+                }
+                Some(self.reversible(event, thread, taken, &clock, &mut state))
+            };
+            if let Some(event) = self.last_dependent(other, op, accept) {
                 found.push(Race::between(event, thread));
             }
         }

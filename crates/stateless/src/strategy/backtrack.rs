@@ -60,6 +60,8 @@ struct Node {
     over: bool,
     /// Whether a step ended an execution below the current decision.
     stopped: bool,
+    /// The last point before this one where a context began.
+    begin: Option<u32>,
 }
 
 impl Node {
@@ -231,6 +233,11 @@ impl Backtracking {
                     child_cut: false,
                     over: false,
                     stopped: false,
+                    begin: match self.path.last() {
+                        Some(last) if last.arity == 0 && last.begins_context() => Some(index as u32 - 1),
+                        Some(last) => last.begin,
+                        None => None,
+                    },
                 };
                 if point.arity == 0 {
                     node.asleep.clone_from(&asleep);
@@ -386,11 +393,8 @@ impl Backtracking {
             }
         }
         if self.policy.preemptions.is_some() {
-            let begin = (0..at)
-                .rev()
-                .find(|index| self.path[*index].arity == 0 && self.path[*index].begins_context());
-            if let Some(begin) = begin {
-                let node = &mut self.path[begin];
+            if let Some(begin) = node.begin {
+                let node = &mut self.path[begin as usize];
                 if node.allowed.contains(race.thread) {
                     node.conservative.insert(race.thread);
                 } else {
@@ -423,8 +427,7 @@ impl Backtracking {
     }
 
     fn everything(&mut self, index: usize) {
-        let begin =
-            (0..index).rev().find(|index| self.path[*index].arity == 0 && self.path[*index].begins_context());
+        let begin = self.path[index].begin.map(|begin| begin as usize);
         for index in begin.into_iter().chain([index]) {
             let node = &mut self.path[index];
             node.conservative = node.allowed.clone();
