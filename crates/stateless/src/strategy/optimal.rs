@@ -36,14 +36,15 @@
 
 use std::cell::RefCell;
 
-use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
+use selvedge_core::{Access, Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
 
 use super::backtrack::last_thread;
 use super::bound_conflicts::{can_be_added_for_free, conflicting_threads, schedule, steps_before};
 use super::prefix_cost::PartialOrder;
 use super::wakeup::{Branch, Planned, Sequence, Step, insert, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy};
-use crate::graph::{Graph, Races};
+use crate::config::Status;
+use crate::graph::{Event, Graph, Races};
 
 /// Every terminal partial order, exactly once; or every one within a bound on preemptions. Loops that wait by
 /// yielding do not end under it.
@@ -267,12 +268,32 @@ impl Optimal {
         (sequence, places)
     }
 
+    /// What an operation will do after a sequence from an event, where more is known than what it announces.
+    fn expected(&self, op: Op, event: usize, thread: ThreadId, sequence: &Sequence) -> Op {
+        match op.kind {
+            // A waiter that was notified has nothing to take back.
+            OpKind::Wake if op.access == Access::Write => {
+                let lengths = steps_after(&self.graph, event, &sequence.steps);
+                let signalled = self.graph.status(&lengths, thread) == Status::Enabled;
+                Op { access: if signalled { Access::Read } else { op.access }, ..op }
+            }
+            // Where another was not the last, neither is this one.
+            OpKind::Disconnect => {
+                let Event { thread, number, op: first, .. } = self.graph.events[event];
+                let announced = self.graph.threads[thread.index()].pending[number as usize].0;
+                if announced == op && first.also.is_none() { first } else { op }
+            }
+            _ => op,
+        }
+    }
+
     /// Plans what follows from an event: the steps that do not depend on it, and then this one.
     fn plan(&mut self, event: usize, thread: ThreadId, number: usize, values: Vec<u32>) {
         let line = &self.graph.threads[thread.index()];
         let Some((op, _)) = line.pending.get(number) else { return };
-        let (op, name, creator) = (*op, line.name, line.creator);
+        let (name, creator) = (line.name, line.creator);
         let (mut sequence, places) = self.independent_of(event);
+        let op = self.expected(*op, event, thread, &sequence);
         sequence.steps.push(Planned {
             step: Step { thread: name, values },
             op,
@@ -298,11 +319,8 @@ impl Optimal {
         let node = &mut self.path[event];
         let wanted = || {
             let Some(most) = self.bound else { return true };
-            let mut lengths = steps_before(graph, event);
-            for planned in &sequence.steps[..sequence.steps.len() - 1] {
-                let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
-                lengths[thread.expect("a thread of this execution")] += 1;
-            }
+            let before_last = &sequence.steps[..sequence.steps.len() - 1];
+            let lengths = steps_after(graph, event, before_last);
             PartialOrder::new(graph, lengths).and(thread.index()).within(most)
         };
         if !insert(&mut node.tree, &sequence, &next_op, wanted) {
@@ -652,6 +670,16 @@ impl Node {
         }
         None
     }
+}
+
+/// How many steps each thread has taken before an event and then in a sequence from there.
+fn steps_after(graph: &Graph, event: usize, sequence: &[Planned]) -> Vec<u32> {
+    let mut lengths = steps_before(graph, event);
+    for planned in sequence {
+        let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
+        lengths[thread.expect("a thread of this execution")] += 1;
+    }
+    lengths
 }
 
 fn stays_asleep(taken: &Taken, thread: u64, number: impl Fn() -> u32, op: &Op) -> bool {

@@ -161,6 +161,16 @@ fn a_step_that_sleeps_at_a_leaf_covers_nothing() {
     assert_eq!(Case::new(&text.parse().unwrap(), LIMITS).unwrap().optimal(), Ok(()));
 }
 
+/// A waiter that has been notified only reads its condition variable, also where it has not been run.
+#[test]
+fn what_a_notified_waiter_does_is_foreseen() {
+    let text = "spawn 2; lock 0; spawn 3; wait-timeout 0 |  | notify-all 0 | notify-one 0; lock 0; wait 0";
+    let case = Case::new(&text.parse().unwrap(), LIMITS).unwrap();
+    let mut optimal = Optimal::new();
+    assert_eq!(case.search(&mut optimal).unwrap().executions, case.brute.orders_within(u32::MAX) as u64);
+    assert_eq!(optimal.blocked(), 0);
+}
+
 /// `optimal` that learns nothing from every fifth execution.
 struct Forgetful(Optimal, u64);
 
