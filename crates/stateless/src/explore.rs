@@ -550,6 +550,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         let is_access = matches!(op.kind, OpKind::Read | OpKind::Write);
         let site = if is_access { self.execution.site() } else { Site::default() };
         let race = self.races.step(thread, op, site)?;
+        self.record.note_race(race.earlier.step);
         Some(Box::new(counterexample::data_race(self, &race)))
     }
 
@@ -570,7 +571,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 race = race.or_else(|| self.races.local(thread, event));
             }
         }
-        race.map(|race| Box::new(counterexample::data_race(self, &race)))
+        let race = race?;
+        self.record.note_race(race.earlier.step);
+        Some(Box::new(counterexample::data_race(self, &race)))
     }
 
     fn described(&self, thread: ThreadId, preemption: bool) -> Step {

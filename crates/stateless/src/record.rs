@@ -68,6 +68,8 @@ struct Details {
     initial: Vec<Option<u64>>,
     /// The decision that signalled a thread.
     signals: Vec<(u32, ThreadId)>,
+    /// The step that the last one raced with.
+    raced: Option<u32>,
 }
 
 impl Record {
@@ -143,6 +145,11 @@ impl Record {
         &self.details.signals
     }
 
+    /// For an execution that a data race has ended: the step with the other access, counting from 0.
+    pub(crate) fn raced(&self) -> Option<usize> {
+        self.details.raced.map(|step| step as usize)
+    }
+
     pub(crate) fn clear(&mut self) {
         self.decisions.clear();
         self.points.clear();
@@ -155,6 +162,7 @@ impl Record {
         details.changes.clear();
         details.initial.clear();
         details.signals.clear();
+        details.raced = None;
     }
 
     /// Adds a decision.
@@ -215,6 +223,11 @@ impl Record {
         if difference != 0 {
             self.details.changes.push((self.decisions.len() as u32 - 1, object as u32, difference));
         }
+    }
+
+    /// Notes that the step that the last decision completed raced with another.
+    pub(crate) fn note_race(&mut self, step: u32) {
+        self.details.raced = Some(step);
     }
 
     /// Notes that the step that the last decision completed signalled a thread.

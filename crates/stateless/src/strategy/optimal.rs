@@ -12,7 +12,9 @@
 //! 3. A step that chooses a value races with the same step choosing another one: what does not depend on it,
 //!    and then the step with the other value, is a sequence to be explored.
 //! 4. A step that ends an execution (a violation) depends on everything, which is known only once it has
-//!    been taken. Every other thread that could go on before it is tried there too.
+//!    been taken. Every other thread that could go on before it is tried there too. Two steps that race for a
+//!    tracked cell depend on each other, which is known only once the race has ended an execution: it is turned
+//!    round then, and each wakes the other.
 //! 5. What an operation would do to its object in another state is not always known (a compare-exchange may
 //!    fail there, a lock may be taken, nobody may wait to be notified); the most that it may do is assumed.
 //!    So a step may go on sleeping where the paper's steps are all awake: at a leaf of the tree. Such a step
@@ -34,14 +36,15 @@
 
 use std::cell::RefCell;
 
-use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
+use selvedge_core::{Access, Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
 
 use super::backtrack::last_thread;
 use super::bound_conflicts::{can_be_added_for_free, conflicting_threads, schedule, steps_before};
 use super::prefix_cost::PartialOrder;
 use super::wakeup::{Branch, Planned, Sequence, Step, insert, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy};
-use crate::graph::{Graph, Races};
+use crate::config::Status;
+use crate::graph::{Event, Graph, Races};
 
 /// Every terminal partial order, exactly once; or every one within a bound on preemptions. Loops that wait by
 /// yielding do not end under it.
@@ -69,6 +72,7 @@ pub struct Optimal {
     /// Whether the bound has cut anything off.
     cut: bool,
     cut_off: u64,
+    failed: u64,
     /// Whether a thread was ever seen to ask whether another has ended.
     asks: bool,
 }
@@ -101,9 +105,13 @@ struct Node {
 #[derive(Clone, Debug)]
 struct Taken {
     step: Step,
+    /// How many steps its thread had taken before.
+    number: u32,
     /// For each of its values, how many there were.
     arities: Vec<u32>,
     op: Op,
+    /// The steps that raced with it for a cell: their threads, and how many steps these had taken before.
+    racers: Vec<(u64, u32)>,
     /// For one that sleeps: nothing that was planned will wake it.
     stale: bool,
     /// It ended the execution.
@@ -154,6 +162,11 @@ impl Optimal {
         self.cut_off
     }
 
+    /// How many executions were ended by one of their steps: something went wrong in it.
+    pub fn failed(&self) -> u64 {
+        self.failed
+    }
+
     /// How many executions were ended because every thread that could go on was asleep.
     pub fn blocked(&self) -> u64 {
         self.blocked
@@ -175,7 +188,16 @@ impl Optimal {
                 && (event.op.object.is_none() || matches!(event.op.kind, OpKind::End | OpKind::Join))
                 && can_be_added_for_free(&self.graph, index);
             let step = Step { thread: name, values };
-            let taken = Taken { step, arities, op: event.op, stale: false, ends, inert };
+            let taken = Taken {
+                step,
+                number: event.number,
+                arities,
+                op: event.op,
+                racers: Vec::new(),
+                stale: false,
+                ends,
+                inert,
+            };
             if let Some(node) = self.path.get_mut(index) {
                 node.taken = taken;
                 continue;
@@ -246,12 +268,32 @@ impl Optimal {
         (sequence, places)
     }
 
+    /// What an operation will do after a sequence from an event, where more is known than what it announces.
+    fn expected(&self, op: Op, event: usize, thread: ThreadId, sequence: &Sequence) -> Op {
+        match op.kind {
+            // A waiter that was notified has nothing to take back.
+            OpKind::Wake if op.access == Access::Write => {
+                let lengths = steps_after(&self.graph, event, &sequence.steps);
+                let signalled = self.graph.status(&lengths, thread) == Status::Enabled;
+                Op { access: if signalled { Access::Read } else { op.access }, ..op }
+            }
+            // Where another was not the last, neither is this one.
+            OpKind::Disconnect => {
+                let Event { thread, number, op: first, .. } = self.graph.events[event];
+                let announced = self.graph.threads[thread.index()].pending[number as usize].0;
+                if announced == op && first.also.is_none() { first } else { op }
+            }
+            _ => op,
+        }
+    }
+
     /// Plans what follows from an event: the steps that do not depend on it, and then this one.
     fn plan(&mut self, event: usize, thread: ThreadId, number: usize, values: Vec<u32>) {
         let line = &self.graph.threads[thread.index()];
         let Some((op, _)) = line.pending.get(number) else { return };
-        let (op, name, creator) = (*op, line.name, line.creator);
+        let (name, creator) = (line.name, line.creator);
         let (mut sequence, places) = self.independent_of(event);
+        let op = self.expected(*op, event, thread, &sequence);
         sequence.steps.push(Planned {
             step: Step { thread: name, values },
             op,
@@ -259,7 +301,7 @@ impl Optimal {
             creator: creator.and_then(|creator| places[creator as usize]),
         });
         for taken in &self.path[event].asleep {
-            let covered = if taken.stale {
+            let covered = if taken.stale || taken.ends || !taken.racers.is_empty() {
                 !sequence.leave_out(&taken.step)
             } else {
                 sequence.may_begin_with(&taken.step, &taken.op)
@@ -277,11 +319,8 @@ impl Optimal {
         let node = &mut self.path[event];
         let wanted = || {
             let Some(most) = self.bound else { return true };
-            let mut lengths = steps_before(graph, event);
-            for planned in &sequence.steps[..sequence.steps.len() - 1] {
-                let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
-                lengths[thread.expect("a thread of this execution")] += 1;
-            }
+            let before_last = &sequence.steps[..sequence.steps.len() - 1];
+            let lengths = steps_after(graph, event, before_last);
             PartialOrder::new(graph, lengths).and(thread.index()).within(most)
         };
         if !insert(&mut node.tree, &sequence, &next_op, wanted) {
@@ -326,6 +365,31 @@ impl Optimal {
         }
     }
 
+    /// Plans a data race the other way round. That two accesses to a cell depend on each other is known only
+    /// once they have raced.
+    fn turn_data_race_round(&mut self, first: usize) {
+        let last = self.graph.events.len() - 1;
+        let second = self.graph.events[last];
+        let creator = self.graph.threads[second.thread.index()].creator;
+        let needed = (first..last).any(|event| {
+            let other = &self.graph.events[event];
+            let before = other.thread == second.thread
+                || creator == Some(event as u32)
+                || other.op.conflicts_with(&second.op);
+            before && self.graph.happens_before(first, event)
+        });
+        if needed {
+            return;
+        }
+        let Step { thread, values } = self.path[last].taken.step.clone();
+        let node = &mut self.path[first];
+        node.all = true;
+        if !node.taken.racers.contains(&(thread, second.number)) {
+            node.taken.racers.push((thread, second.number));
+        }
+        self.plan(first, second.thread, second.number as usize, values);
+    }
+
     /// Plans every thread that could have gone on instead of the step that ended the execution.
     fn go_on_otherwise(&mut self) {
         let Some(last) = self.path.len().checked_sub(1) else { return };
@@ -339,8 +403,7 @@ impl Optimal {
         for thread in node.enabled.iter().filter(|thread| *thread != node.thread) {
             let line = &self.graph.threads[thread.index()];
             let step = Step { thread: line.name, values: Vec::new() };
-            let listed = node.asleep.iter().any(|taken| taken.step.agrees(&step))
-                || node.tree.iter().any(|branch| branch.step.agrees(&step));
+            let listed = covered(&node.asleep, &step) || node.tree.iter().any(|branch| branch.step == step);
             if !listed {
                 let op = line.pending.get(line.events.len()).map_or(Op::default(), |(op, _)| *op);
                 node.tree.push(Branch::leaf(step, op, known));
@@ -399,8 +462,10 @@ impl Strategy for Optimal {
         prefix.expect = branch.step.values.is_empty().then_some(node.fingerprint);
         node.taken = Taken {
             step: branch.step,
+            number: 0,
             arities: Vec::new(),
             op: Op::default(),
+            racers: Vec::new(),
             stale: false,
             ends: false,
             inert: false,
@@ -439,8 +504,13 @@ impl Strategy for Optimal {
             return Choice::Take(Decision::Value(value.min(point.arity - 1)));
         }
         if let Some(last) = point.step.checked_sub(1) {
-            let thread = record.name(last_thread(point.decisions));
-            asleep.retain(|taken| stays_asleep(taken, thread, &record.points()[last].op));
+            let thread = last_thread(point.decisions);
+            let name = record.name(thread);
+            let number = || {
+                let steps = point.decisions.iter().filter(|decision| **decision == Decision::Thread(thread));
+                steps.count() as u32 - 1
+            };
+            asleep.retain(|taken| stays_asleep(taken, name, number, &record.points()[last].op));
         }
         if let Some(step) = self.plan.get(*planned) {
             let mut enabled = point.enabled.iter();
@@ -491,6 +561,7 @@ impl Strategy for Optimal {
         let cut = execution.pruned && self.walk.get_mut().cut;
         self.blocked += u64::from(execution.pruned && !cut);
         self.cut_off += u64::from(cut);
+        self.failed += u64::from(execution.stopped);
         // Races that are old belong to sequences that are new.
         self.graph.clear();
         self.graph.update(execution, Races::Reduced);
@@ -507,6 +578,9 @@ impl Strategy for Optimal {
             self.note_conflicts(most);
         }
         if execution.stopped {
+            if let Some(first) = execution.record.raced() {
+                self.turn_data_race_round(first);
+            }
             self.go_on_otherwise();
         }
     }
@@ -516,7 +590,7 @@ impl Strategy for Optimal {
         let graph = &self.graph;
         let whole = PartialOrder::new(graph, steps_before(graph, graph.events.len()));
         let last = graph.events.last().filter(|_| execution.stopped);
-        let enough = last.map(|last| whole.clone().up_to(last.thread.index()));
+        let enough = last.map(|last| whole.clone().up_to(last.thread.index(), execution.record.raced()));
         let Ok(cheapest) =
             enough.iter().chain([&whole]).map(|order| order.cheapest(most)).collect::<Result<Vec<_>, _>>()
         else {
@@ -524,13 +598,6 @@ impl Strategy for Optimal {
         };
         self.cut |= cheapest.last().is_none_or(Option::is_none);
         Report::Like(cheapest.into_iter().flatten().map(|threads| schedule(graph, &threads)).collect())
-    }
-
-    /// Within a bound, a data race may show only at a larger bound than it needs: an execution that ends with
-    /// one is not counted as what it would be in another order. (`spawn 1; spawn 2 | notify-one 0; write 0; lock
-    /// 0; unlock 0 | lock 0; write 0` needs no preemption and is found with one.)
-    fn vouches(&self, cells: bool, _: bool) -> bool {
-        !(cells && self.bound.is_some())
     }
 
     fn wants_pending(&self) -> bool {
@@ -605,13 +672,25 @@ impl Node {
     }
 }
 
-fn stays_asleep(taken: &Taken, thread: u64, op: &Op) -> bool {
-    taken.step.thread != thread && !taken.op.conflicts_with(op)
+/// How many steps each thread has taken before an event and then in a sequence from there.
+fn steps_after(graph: &Graph, event: usize, sequence: &[Planned]) -> Vec<u32> {
+    let mut lengths = steps_before(graph, event);
+    for planned in sequence {
+        let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
+        lengths[thread.expect("a thread of this execution")] += 1;
+    }
+    lengths
+}
+
+fn stays_asleep(taken: &Taken, thread: u64, number: impl Fn() -> u32, op: &Op) -> bool {
+    taken.step.thread != thread
+        && !taken.op.conflicts_with(op)
+        && !taken.racers.iter().any(|racer| racer.0 == thread && racer.1 == number())
 }
 
 /// Wakes those that depend on a step.
 fn wake(asleep: &mut Vec<Taken>, by: &Taken) {
-    asleep.retain(|taken| stays_asleep(taken, by.step.thread, &by.op));
+    asleep.retain(|taken| stays_asleep(taken, by.step.thread, || by.number, &by.op));
 }
 
 /// Whether a step sleeps, whatever the values that it has still to choose.

@@ -68,16 +68,18 @@ impl<'g> PartialOrder<'g> {
         self
     }
 
-    /// With the last step of a thread as the additional one: it needs only what it depends on, and not, like a
-    /// step that ends an execution, everything.
-    pub(crate) fn up_to(mut self, thread: usize) -> Self {
+    /// With the last step of a thread as the additional one: it needs only what it depends on, and the step that
+    /// it raced with, and not, like a step that ends an execution, everything.
+    pub(crate) fn up_to(mut self, thread: usize, raced: Option<usize>) -> Self {
         let graph = self.graph;
         let line = &graph.threads[thread];
         let number = self.lengths[thread] as usize - 1;
         let step = line.events[number];
         let op = graph.events[step as usize].op;
         let before = number.checked_sub(1).map(|last| line.events[last]).or(line.creator);
-        let conflicts = (0..step).filter(|event| graph.events[*event as usize].op.conflicts_with(&op));
+        let conflicts = (0..step).filter(|event| {
+            raced == Some(*event as usize) || graph.events[*event as usize].op.conflicts_with(&op)
+        });
         let clock = self.join(before.into_iter().chain(conflicts));
         self.extra = Some((thread, op, clock));
         self
