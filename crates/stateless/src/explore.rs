@@ -390,6 +390,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             let enabled = self.execution.enabled();
             let mut allowed = enabled;
             let mut preemptible = false;
+            let mut held_back = false;
             if arity == 0 {
                 if RECORDS && self.observer.on {
                     self.observer.at_point(&*self.execution, &self.happens_before, None, &mut self.record);
@@ -403,7 +404,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 if let Some(bound) = self.settings.yields
                     && self.fair.applies()
                 {
-                    self.fair_cut |= self.fair.allow(enabled, bound, &mut self.allowed);
+                    held_back = self.fair.allow(enabled, bound, &mut self.allowed);
+                    self.fair_cut |= held_back;
                     allowed = &self.allowed;
                 }
                 // A thread that the fair bound holds back cannot go on: to switch away from it is free.
@@ -462,6 +464,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     preemptible,
                     arity,
                     preemptions,
+                    held_back,
                     op: Op::default(),
                     fingerprint,
                     enabled_at: 0,

@@ -46,8 +46,6 @@ pub(crate) struct Graph {
     pub(crate) stopped: bool,
     pub(crate) events: Vec<Event>,
     pub(crate) threads: Vec<ThreadLine>,
-    /// How many threads have been seen to exist.
-    existing: usize,
     /// For each event, how many steps of each thread happened before it, itself included.
     clocks: Vec<u32>,
     /// How many words a clock has: at least as many as there are threads.
@@ -154,7 +152,7 @@ impl Graph {
         self.words.threads(threads);
         self.decisions.extend_from_slice(&record.decisions()[begin..]);
         if begin == 0 {
-            self.note_pending(record, 0, None, mode);
+            self.note_pending(record, 0, mode);
         }
         let changes = record.changes();
         let mut changes =
@@ -189,7 +187,7 @@ impl Graph {
                 self.words.signalled(*thread, number, taken);
             }
             self.push(event, index + 1 == record.len() && execution.stopped, mode);
-            self.note_pending(record, index + 1, Some(thread), mode);
+            self.note_pending(record, index + 1, mode);
         }
         self.stopped = execution.stopped;
         if mode.reduced() {
@@ -249,14 +247,12 @@ impl Graph {
         self.choices.truncate(self.choices_at.last().map_or(0, |end| *end as usize));
         self.decisions.truncate(begin);
         self.event_of.truncate(begin);
-        self.existing = 0;
         for line in &mut self.threads {
             let exists = match line.creator {
                 Some(creator) => (creator as usize) < kept,
                 None => kept > 0 && !line.pending.is_empty(),
             };
             if exists {
-                self.existing += 1;
                 line.pending.truncate(line.events.len() + 1);
                 let last = line.events.last().map(|last| self.events[*last as usize].op.kind);
                 line.ended = last == Some(OpKind::End);
@@ -282,13 +278,9 @@ impl Graph {
     }
 
     /// Notes what the thread that has just taken a step, and threads that are new, will do next.
-    fn note_pending(&mut self, record: &Record, step: usize, stepped: Option<ThreadId>, mode: Races) {
-        let pending = record.pending(step);
-        let new = self.existing..pending.len();
-        self.existing = self.existing.max(pending.len());
-        let stepped = stepped.map(ThreadId::index).filter(|stepped| *stepped < new.start.min(pending.len()));
-        for index in stepped.into_iter().chain(new) {
-            let pending = &pending[index];
+    fn note_pending(&mut self, record: &Record, step: usize, mode: Races) {
+        for pending in record.pending(step) {
+            let index = pending.thread.index();
             for object in pending.gate.object.into_iter().chain(pending.op.object).chain(pending.op.also) {
                 self.words.initial(object.index(), record);
             }

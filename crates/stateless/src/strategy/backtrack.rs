@@ -241,8 +241,7 @@ impl Backtracking {
                 };
                 if point.arity == 0 {
                     node.asleep.clone_from(&asleep);
-                    let enabled = record.pending(index).iter().filter(|pending| pending.enabled).count();
-                    node.cut = self.policy.fair && node.allowed.len() < enabled;
+                    node.cut = self.policy.fair && point.held_back;
                 }
                 if let Decision::Thread(thread) = node.decision {
                     node.backtrack.insert(thread);
@@ -295,6 +294,7 @@ impl Backtracking {
         };
         // For each step so far: its thread, the decision that chose it, and what it did.
         let mut steps: Vec<(ThreadId, usize, Op)> = Vec::new();
+        let mut next: Vec<(ThreadId, Op)> = Vec::new();
         for index in 0..=record.len() {
             if let Some(Decision::Value(_)) = record.decisions().get(index) {
                 continue;
@@ -304,8 +304,12 @@ impl Backtracking {
                 let begin = (0..index).rev().find(|index| self.path[*index].arity == 0).unwrap_or(0);
                 steps.push((thread, begin, record.points()[last].op));
             }
-            for (u, pending) in record.pending(index).iter().enumerate() {
-                let u = ThreadId(u as u32);
+            for pending in record.pending(index) {
+                next.retain(|(thread, _)| *thread != pending.thread);
+                next.push((pending.thread, pending.op));
+            }
+            for (u, next) in &next {
+                let u = *u;
                 let ended = |(thread, _, op): &(ThreadId, usize, Op)| {
                     *thread == u && op.kind == selvedge_core::OpKind::End
                 };
@@ -313,10 +317,8 @@ impl Backtracking {
                     continue;
                 }
                 for v in (0..record.threads() as u32).map(ThreadId).filter(|v| *v != u) {
-                    let dependent = steps
-                        .iter()
-                        .rev()
-                        .find(|(thread, _, op)| *thread == v && op.conflicts_with(&pending.op));
+                    let dependent =
+                        steps.iter().rev().find(|(thread, _, op)| *thread == v && op.conflicts_with(next));
                     let Some(&(_, i, op)) = dependent else { continue };
                     if self.policy.fair && releases(&op) {
                         assert!(everything(i), "Definition 5.4 at {i}: {v} released what {u} depends on");
@@ -392,14 +394,14 @@ impl Backtracking {
                 node.conservative = node.allowed.clone();
             }
         }
-        if self.policy.preemptions.is_some() {
-            if let Some(begin) = node.begin {
-                let node = &mut self.path[begin as usize];
-                if node.allowed.contains(race.thread) {
-                    node.conservative.insert(race.thread);
-                } else {
-                    node.conservative = node.allowed.clone();
-                }
+        if self.policy.preemptions.is_some()
+            && let Some(begin) = node.begin
+        {
+            let node = &mut self.path[begin as usize];
+            if node.allowed.contains(race.thread) {
+                node.conservative.insert(race.thread);
+            } else {
+                node.conservative = node.allowed.clone();
             }
         }
     }
