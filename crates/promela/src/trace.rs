@@ -5,7 +5,7 @@ use selvedge_explicit::{Found, Problem, Successors, TransitionSystem};
 
 use crate::ast::{Stmt, StmtId, StmtKind};
 use crate::error::Error;
-use crate::interp::{Choice, END, Interpreter, State, Trouble};
+use crate::interp::{Choice, Cut, END, Interpreter, State, Trouble};
 use crate::print::Printer;
 use crate::program::Program;
 use crate::system::{CLAIM, Micro, System, Wrong};
@@ -19,6 +19,8 @@ pub(crate) struct Witness {
     pub(crate) preemptions: u32,
     /// For a stuck state: who waits where.
     pub(crate) explanation: String,
+    /// Values that did not fit on the way.
+    pub(crate) cuts: Vec<Cut>,
 }
 
 /// A step of the path: whose, which of its successors, and the statements of it.
@@ -134,11 +136,13 @@ pub(crate) fn witness(program: &Program, system: &mut System<'_>, found: &Found)
             system.wrongs[fault.0 as usize]
         }
     };
-    let (trace, explanation, counted) = replay(program, &steps, Some(wrong))?;
+    let played = replay(program, &steps, wrong)?;
+    let counted = played.preemptions;
     if counted != preemptions {
         return Err(Error::Replay(format!("{counted} preemptions instead of {preemptions}")));
     }
-    Ok(Witness { schedule: schedule(&steps), steps, trace, preemptions, explanation })
+    let Played { trace, explanation, cuts, .. } = played;
+    Ok(Witness { schedule: schedule(&steps), steps, trace, preemptions, explanation, cuts })
 }
 
 fn schedule(steps: &[Taken]) -> Schedule {
@@ -193,15 +197,19 @@ pub(crate) fn run(system: &mut System<'_>, schedule: &Schedule) -> Result<(Probl
     misfit(states.len() - 1, "there is no violation at its end")
 }
 
-/// Runs steps through the interpreter. The trace, who waits at the end, and the preemptions it counts.
-pub(crate) fn replay(
-    program: &Program,
-    steps: &[Taken],
-    wrong: Option<Wrong>,
-) -> Result<(Trace, String, u32), Error> {
+/// What the interpreter saw: the steps, who waits at the end, the preemptions, and values that did not fit.
+struct Played {
+    trace: Trace,
+    explanation: String,
+    preemptions: u32,
+    cuts: Vec<Cut>,
+}
+
+/// Runs steps through the interpreter.
+fn replay(program: &Program, steps: &[Taken], wrong: Wrong) -> Result<Played, Error> {
     let model = &program.model;
     let claim = program.claim.map(|_| 0);
-    let interpreter = Interpreter::new(model, claim);
+    let interpreter = Interpreter::new(model, claim, program.watch.is_some());
     let fail = |step: usize, reason: &str| Err(Error::Replay(format!("step {}: {reason}", step + 1)));
     let mut state = match interpreter.initial() {
         Ok(state) => state,
@@ -243,19 +251,19 @@ pub(crate) fn replay(
                     }
                 }
                 Err(Trouble::Error(text)) => return fail(number, text),
-                Err(Trouble::Assertion) => return fail(number, "an assertion"),
+                Err(Trouble::Assertion | Trouble::Trace) => return fail(number, "an assertion"),
             }
         }
         before = Some(step.mover as usize);
     }
     let confirmed = match wrong {
-        None => true,
-        Some(Wrong::Fault(Fault::Assert(_), _)) => seen == Some(Trouble::Assertion),
+        Wrong::Fault(Fault::Assert(_), _) => seen == Some(Trouble::Assertion),
+        Wrong::Fault(Fault::Event | Fault::Denied, _) => seen == Some(Trouble::Trace),
         // The interpreter loops as long as the machine would.
-        Some(Wrong::Fault(Fault::Endless, _)) => true,
-        Some(Wrong::Fault(..)) => matches!(seen, Some(Trouble::Error(_))),
-        Some(Wrong::Claim) => claim_ended,
-        Some(Wrong::EndState) => {
+        Wrong::Fault(Fault::Endless, _) => true,
+        Wrong::Fault(..) => matches!(seen, Some(Trouble::Error(_))),
+        Wrong::Claim => claim_ended,
+        Wrong::EndState => {
             let interpreter = &player.interpreter;
             (0..state.procs.len()).all(|pid| !interpreter.enabled(&state, pid))
                 && !interpreter.valid_end(&state)
@@ -265,7 +273,8 @@ pub(crate) fn replay(
         return fail(steps.len().saturating_sub(1), "the interpreter sees no violation");
     }
     let explanation = player.waiting(&state);
-    Ok((player.trace, explanation, preemptions))
+    let cuts = player.interpreter.take_cuts();
+    Ok(Played { trace: player.trace, explanation, preemptions, cuts })
 }
 
 /// Plays statements and writes them down.

@@ -153,8 +153,8 @@ impl Parser {
         Ok(())
     }
 
-    /// A call of an inline: its body with the arguments put in, as a block.
-    pub(super) fn inline_call(&mut self, name: &Rc<str>, at: Pos) -> Parse<StmtKind> {
+    /// A call of an inline: its body with the arguments put in, as a block. What it returns is assigned to `target`.
+    pub(super) fn inline_call(&mut self, name: &Rc<str>, at: Pos, target: Option<Place>) -> Parse<StmtKind> {
         self.expect("(")?;
         let mut args: Vec<Vec<Token>> = vec![Vec::new()];
         let mut depth = 0;
@@ -196,7 +196,9 @@ impl Parser {
         tokens.push(Token { tok: Tok::Eof, at, line_start: true, space: true });
         self.frames.push((Rc::new(tokens), 0));
         let frames = self.frames.len();
+        self.returns.push(target);
         let body = self.nested(Self::block);
+        self.returns.pop();
         self.frames.truncate(frames - 1);
         Ok(StmtKind::Block(body?))
     }
