@@ -206,14 +206,23 @@ fn verdict(
     let covered = guarantee(report, options);
     let gap = |reason: String| Ok((Verdict::Inconclusive(Gap { reason, covered }), None));
     if let Some(stop) = report.stopped {
-        return gap(match (stop, options.time, options.memory, options.depth) {
-            (Stop::Time, Some(limit), ..) => {
+        let stopped = match (stop, options.time, options.memory, options.depth) {
+            (Stop::Time, Some(limit), ..) if report.elapsed >= limit => {
                 format!("the time limit of {} s was reached", limit.as_secs_f64())
             }
             (Stop::Time, ..) => "the search was interrupted".to_string(),
             (Stop::Memory, _, Some(limit), _) => format!("the memory limit of {limit} bytes was reached"),
             (Stop::Memory, ..) => "there are more states than can be numbered".to_string(),
             (Stop::Depth, _, _, limit) => format!("paths longer than {} steps were cut", limit.unwrap_or(0)),
+        };
+        return gap(match report.unshown {
+            None => stopped,
+            Some(bound) => {
+                let plural = if bound == 1 { "" } else { "s" };
+                format!(
+                    "{stopped} when a violation with {bound} preemption{plural} was found but not yet shown"
+                )
+            }
         });
     }
     if let Some(coverage) = report.coverage {

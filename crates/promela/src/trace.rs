@@ -215,7 +215,8 @@ fn replay(program: &Program, steps: &[Taken], wrong: Wrong) -> Result<Played, Er
         Ok(state) => state,
         Err(_) => return fail(0, "no first state"),
     };
-    let mut player = Player { program, interpreter, trace: Trace::default(), last: None };
+    let (trace, sent) = (Trace::default(), Vec::new());
+    let mut player = Player { program, interpreter, trace, last: None, sent };
     let (mut preemptions, mut before) = (0, None);
     let mut seen: Option<Trouble> = None;
     let mut claim_ended = false;
@@ -283,6 +284,8 @@ struct Player<'p> {
     interpreter: Interpreter<'p>,
     trace: Trace,
     last: Option<usize>,
+    /// For each message in each channel, the step that sent it, where that is known.
+    sent: Vec<Vec<Option<usize>>>,
 }
 
 impl Player<'_> {
@@ -322,15 +325,46 @@ impl Player<'_> {
         }
         let value = self.value(state, pid, stmt);
         self.write(state, micro, value.clone(), preemption);
+        let step = self.trace.steps.len() - 1;
         if let Some(partner) = partner {
             self.write(state, partner, value, false);
+            let name = |step: usize| &self.trace.threads[self.trace.steps[step].thread];
+            let (to, from) = (format!(" → {}", name(step + 1)), format!(" ← {}", name(step)));
+            self.trace.steps[step].op += &to;
+            self.trace.steps[step + 1].op += &from;
         }
-        let step = self.trace.steps.len() - 1;
+        let before: Vec<Vec<Vec<i32>>> = state.chans.iter().map(|chan| chan.messages.clone()).collect();
         let (_, trouble) = self.interpreter.execute(state, pid, choice)?;
+        self.follow_messages(&before, state, step);
         if partner.is_none() && pid < state.procs.len() && self.trace.steps[step].value.is_none() {
             self.trace.steps[step].value = self.assigned(state, pid, stmt);
         }
         Ok((trouble, false))
+    }
+
+    /// Draws the arrow of a message that was put into a channel or taken from it: a receive names the step that sent
+    /// what it takes.
+    fn follow_messages(&mut self, before: &[Vec<Vec<i32>>], state: &State, step: usize) {
+        self.sent.resize(state.chans.len(), Vec::new());
+        for (index, chan) in state.chans.iter().enumerate() {
+            let (was, now) = (before.get(index).map_or(&[][..], Vec::as_slice), &chan.messages[..]);
+            let sent = &mut self.sent[index];
+            sent.resize(was.len(), None);
+            if now.len() == was.len() + 1 {
+                let slot = (0..was.len()).find(|&slot| was[slot] != now[slot]).unwrap_or(was.len());
+                sent.insert(slot, Some(step));
+                self.trace.steps[step].op += " →";
+            } else if now.len() + 1 == was.len() {
+                let rest = |slot: &usize| was[..*slot] == now[..*slot] && was[slot + 1..] == now[*slot..];
+                let taken = (0..was.len()).find(rest).and_then(|slot| sent.remove(slot));
+                if let Some(from) = taken {
+                    self.trace.steps[step].op += &format!(" ← step {from}");
+                }
+            } else if now.len() != was.len() {
+                // A d_step has moved several.
+                *sent = vec![None; now.len()];
+            }
+        }
     }
 
     fn statement(&self, pid: usize, state: &State, name: StmtId) -> Option<&Stmt> {
