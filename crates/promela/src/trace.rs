@@ -213,6 +213,11 @@ fn replay(program: &Program, steps: &[Taken], wrong: Wrong) -> Result<Played, Er
     let fail = |step: usize, reason: &str| Err(Error::Replay(format!("step {}: {reason}", step + 1)));
     let mut state = match interpreter.initial() {
         Ok(state) => state,
+        // What is wrong with the first state needs no steps to show.
+        Err(_) if steps.is_empty() && matches!(wrong, Wrong::Fault(..)) => {
+            let (trace, explanation) = (Trace::default(), String::new());
+            return Ok(Played { trace, explanation, preemptions: 0, cuts: Vec::new() });
+        }
         Err(_) => return fail(0, "no first state"),
     };
     let (trace, sent) = (Trace::default(), Vec::new());

@@ -86,6 +86,10 @@ pub(crate) struct Parser {
     in_trace: bool,
     /// Where the inlines being expanded return their values to, the innermost last.
     returns: Vec<Option<Place>>,
+    /// Tokens that inlines were expanded to.
+    inlined: usize,
+    /// Of each user-defined type: how many numbers it holds, and how deep it is nested.
+    extents: Vec<(usize, usize)>,
 }
 
 impl Parser {
@@ -121,6 +125,8 @@ impl Parser {
             in_ltl: false,
             in_trace: false,
             returns: Vec::new(),
+            inlined: 0,
+            extents: Vec::new(),
         }
     }
 
