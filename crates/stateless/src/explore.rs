@@ -237,7 +237,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     }
                     let mut violation = counterexample::explain(self, *stop)?;
                     self.fair_cut = fair_cut;
-                    violation.below = self.covered(strategy, &rows);
+                    violation.below = rows.last().map(|row| self.finished_bound(row));
                     first_violation = Some(violation);
                 }
                 if !self.settings.keep_going {
@@ -261,19 +261,13 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 Verdict::Violated(Box::new(violation))
             }
             (None, Some(reason), _) => {
-                let covered = self.covered(strategy, &rows);
+                let covered = rows.last().map(|row| self.finished_bound(row));
                 Verdict::Inconclusive(Gap { reason, covered })
             }
             (None, None, None) => Verdict::Inconclusive(Gap {
                 reason: format!("{} executions were sampled; a sample rules nothing out", budget.executions),
                 covered: None,
             }),
-            (None, None, Some(_)) if !strategy.vouches(self.has_cells, self.fair_cut) => {
-                self.final_rows(strategy, &mut rows, &budget);
-                let reason = "nothing was found, but this search is known to miss executions of some programs \
-                              like this one (with tracked cells, or loops that yield): use cb-por or icb";
-                Verdict::Inconclusive(Gap { reason: reason.into(), covered: None })
-            }
             (None, None, Some(bounds)) => {
                 self.final_rows(strategy, &mut rows, &budget);
                 Verdict::Holds(self.guarantee(bounds, !strategy.cut()))
@@ -666,12 +660,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         Guarantee { bounds: Bounds { yields, ..bounds }, complete }
     }
 
-    /// The last bound that was exhausted, if the strategy vouches for that.
-    fn covered<S: Strategy + ?Sized>(&self, strategy: &S, rows: &[CoverageRow]) -> Option<Guarantee> {
-        let last = rows.last().filter(|_| strategy.vouches(self.has_cells, self.fair_cut));
-        last.map(|row| self.finished_bound(row))
-    }
-
+    /// What a bound that was exhausted rules out.
     fn finished_bound(&self, row: &CoverageRow) -> Guarantee {
         let (bound, mut bounds) = (Some(row.bound), Bounds::default());
         match row.measure {
