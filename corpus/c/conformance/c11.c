@@ -56,8 +56,9 @@ int main(void) {
     SAY11(mtx_lock(&timed));
     SAY11(mtx_lock(&recursive));
     SAY11(mtx_lock(&recursive));
-    SAY11(thrd_create(&thread, tries, NULL));
+    int created = thrd_create(&thread, tries, NULL);
     SAY11(thrd_join(thread, &result));
+    SAY11(created);
     SAY_NUMBER(result);
     SAY_NUMBER(initialised);
     SAY_NUMBER(destroyed);

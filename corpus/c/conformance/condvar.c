@@ -9,7 +9,7 @@ static void *waits(void *argument) {
     (void)argument;
     pthread_mutex_lock(&lock);
     stage++;
-    pthread_cond_signal(&ready);
+    pthread_cond_broadcast(&ready);
     while (stage < 10)
         pthread_cond_wait(&ready, &lock);
     woken++;

@@ -86,13 +86,12 @@ pub unsafe extern "C-unwind" fn pthread_cancel(handle: usize) -> c_int {
     if state.in_cancellable_wait && !state.cancel_disabled {
         let waits_for = state.pending.object;
         state.woken_to_cancel = true;
+        runtime.performed.also = waits_for;
         if state.gate.needs_signal {
             // It leaves the condition variable, with the mutex.
             runtime.take_waiter(waits_for - 1, |_, thread| thread == target);
-            runtime.performed.also = waits_for;
             runtime.signal(target);
-        } else {
-            runtime.performed.also = waits_for;
+        } else if state.pending.kind != op::WAIT {
             runtime.open_gate(target);
         }
     }

@@ -39,10 +39,16 @@ pub(crate) fn wait(condvar: *mut c_void, mutex: *mut c_void, deadline: Option<u6
             &[b"a thread waits on a condition variable with a mutex that it does not hold"],
         );
     }
+    let me = rt().current;
+    rt().threads[me as usize].in_cancellable_wait = true;
     visible(Op::on(op::WAIT, access::WRITE, object).with(mutex), frame);
     let runtime = rt();
-    let me = runtime.current;
-    runtime.add_waiter(object, me);
+    if runtime.threads[me as usize].woken_to_cancel {
+        // It was cancelled on its way here: it need not be woken.
+        runtime.signal(me);
+    } else {
+        runtime.add_waiter(object, me);
+    }
     // A recursive mutex that is locked more than once stays locked, as in the C library.
     let held = runtime.object(mutex).count;
     if held == 1 {
@@ -56,7 +62,6 @@ pub(crate) fn wait(condvar: *mut c_void, mutex: *mut c_void, deadline: Option<u6
     let gate = crate::protocol::Gate { needs_signal: true, timed: deadline.is_some(), ..gate };
     // Cancelled or not, it has the mutex when it goes on.
     let me = me as usize;
-    rt().threads[me].in_cancellable_wait = true;
     let timed_out = crate::runtime::visible_when(wake, gate, frame);
     rt().threads[me].in_cancellable_wait = false;
     let runtime = rt();

@@ -3,11 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use selvedge_core::Outcome;
-use selvedge_native::NativeProgram;
-use selvedge_stateless::strategy::{Cost, Iterative};
-use selvedge_stateless::{Coverage, Error, Settings, Strategy, explore};
-
 /// Whether there is a C compiler; without one the test is skipped, by name.
 #[track_caller]
 pub(crate) fn has(compiler: &str, test: &str) -> bool {
@@ -41,17 +36,4 @@ pub(crate) fn compile(source: &str, flags: &[&str]) -> PathBuf {
         .unwrap();
     assert!(output.status.success(), "{source}\n{}", String::from_utf8_lossy(&output.stderr));
     program
-}
-
-/// Checks a program with a strategy.
-pub(crate) fn check_with(program: &NativeProgram, strategy: &mut dyn Strategy) -> Result<Outcome, Error> {
-    let settings = Settings { coverage: Coverage::Orders, ..Settings::default() };
-    explore(program, strategy, &settings, &mut |_| ())
-}
-
-/// Checks a program of the corpus by iterative context bounding.
-#[track_caller]
-pub(crate) fn check(source: &str, preemptions: u32) -> Outcome {
-    let program = NativeProgram::open(&compile(source, &[])).unwrap();
-    check_with(&program, &mut Iterative::new(Cost::Preemptions, Some(preemptions))).unwrap()
 }
