@@ -143,6 +143,9 @@ pub(crate) struct Options {
     /// What an executable reads from its standard input, which is empty otherwise
     #[arg(long, value_name = "FILE")]
     pub(crate) stdin: Option<PathBuf>,
+    /// How long, in real time, an executable may take from one scheduling point to the next (20s)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) patience: Option<Time>,
     /// To exit with a status other than 0 is a violation (executables)
     #[arg(long)]
     pub(crate) exit_status: bool,
@@ -184,6 +187,7 @@ impl Options {
             flag("--free-cycles", self.free_cycles),
             value("--trail", &self.trail),
             value("--stdin", &self.stdin.as_ref().map(|file| file.display().to_string())),
+            value("--patience", &self.patience),
             flag("--exit-status", self.exit_status),
         ]
         .into_iter()

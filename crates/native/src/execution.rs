@@ -362,11 +362,11 @@ impl<'a> NativeExecution<'a> {
         let plan = self.decided.clone();
         let failed = |message: String| Stop { kind: StopKind::Unsupported, message, location: None };
         self.begin(&plan).map_err(|error| failed(error.0))?;
-        for index in 0..plan.len() - 1 {
-            self.prepare_step(plan[index]);
+        for &decision in plan.iter().take(plan.len() - 1) {
+            self.prepare_step(decision);
             if self.next == Next::Asks {
-                self.reply(answer(plan[index]));
-            } else if self.next != Next::Taken(answer(plan[index]).pack()) {
+                self.reply(answer(decision));
+            } else if self.next != Next::Taken(answer(decision).pack()) {
                 return Err(failed(
                     "the program is not deterministic: it cannot be brought to the same point again".into(),
                 ));

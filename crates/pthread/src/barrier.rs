@@ -27,7 +27,7 @@ fn object_of(barrier: *mut c_void, frame: Frame) -> u32 {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_barrier_init(
+pub(crate) unsafe extern "C-unwind" fn pthread_barrier_init(
     barrier: *mut c_void,
     attributes: *const c_void,
     count: c_uint,
@@ -49,7 +49,7 @@ pub unsafe extern "C-unwind" fn pthread_barrier_init(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_barrier_destroy(barrier: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_barrier_destroy(barrier: *mut c_void) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_barrier_destroy", fn(*mut c_void) -> c_int)(barrier) };
@@ -66,7 +66,7 @@ pub unsafe extern "C-unwind" fn pthread_barrier_destroy(barrier: *mut c_void) ->
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_barrier_wait(barrier: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_barrier_wait(barrier: *mut c_void) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_barrier_wait", fn(*mut c_void) -> c_int)(barrier) };

@@ -28,7 +28,7 @@ fn result(error: c_int) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn thrd_create(
+pub(crate) unsafe extern "C-unwind" fn thrd_create(
     handle: *mut usize,
     function: usize,
     argument: *mut c_void,
@@ -45,7 +45,7 @@ pub unsafe extern "C-unwind" fn thrd_create(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn thrd_join(handle: usize, status: *mut c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn thrd_join(handle: usize, status: *mut c_int) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"thrd_join", fn(usize, *mut c_int) -> c_int)(handle, status) };
@@ -64,7 +64,7 @@ pub unsafe extern "C-unwind" fn thrd_join(handle: usize, status: *mut c_int) -> 
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn thrd_detach(handle: usize) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn thrd_detach(handle: usize) -> c_int {
     // SAFETY: as the caller's.
     result(unsafe { thread::pthread_detach(handle) })
 }
@@ -74,7 +74,7 @@ pub unsafe extern "C-unwind" fn thrd_detach(handle: usize) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn thrd_exit(status: c_int) -> ! {
+pub(crate) unsafe extern "C-unwind" fn thrd_exit(status: c_int) -> ! {
     // SAFETY: as the caller's.
     unsafe { thread::pthread_exit(status as isize as *mut c_void) }
 }
@@ -84,7 +84,7 @@ pub unsafe extern "C-unwind" fn thrd_exit(status: c_int) -> ! {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn thrd_yield() {
+pub(crate) unsafe extern "C-unwind" fn thrd_yield() {
     if is_on() {
         visible(Op::local(op::YIELD), frame!());
     }
@@ -95,7 +95,7 @@ pub unsafe extern "C-unwind" fn thrd_yield() {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn mtx_lock(mutex: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn mtx_lock(mutex: *mut c_void) -> c_int {
     if is_on() {
         return result(mutex::lock(mutex::Mutex::new(mutex), None, frame!()));
     }
@@ -108,7 +108,7 @@ pub unsafe extern "C-unwind" fn mtx_lock(mutex: *mut c_void) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn mtx_trylock(mutex: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn mtx_trylock(mutex: *mut c_void) -> c_int {
     if is_on() {
         return result(mutex::try_lock(mutex::Mutex::new(mutex), frame!()));
     }
@@ -121,7 +121,7 @@ pub unsafe extern "C-unwind" fn mtx_trylock(mutex: *mut c_void) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn mtx_timedlock(mutex: *mut c_void, limit: *const Timespec) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn mtx_timedlock(mutex: *mut c_void, limit: *const Timespec) -> c_int {
     if is_on() {
         return result(mutex::lock_until(mutex::Mutex::new(mutex), time::REALTIME, limit, frame!()));
     }
@@ -134,7 +134,7 @@ pub unsafe extern "C-unwind" fn mtx_timedlock(mutex: *mut c_void, limit: *const 
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn mtx_unlock(mutex: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn mtx_unlock(mutex: *mut c_void) -> c_int {
     if is_on() {
         return result(mutex::unlock(mutex::Mutex::new(mutex), frame!()));
     }
@@ -147,7 +147,7 @@ pub unsafe extern "C-unwind" fn mtx_unlock(mutex: *mut c_void) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn mtx_destroy(mutex: *mut c_void) {
+pub(crate) unsafe extern "C-unwind" fn mtx_destroy(mutex: *mut c_void) {
     if is_on() {
         mutex::destroy_mutex(mutex::Mutex::new(mutex), frame!());
         return;
@@ -161,7 +161,7 @@ pub unsafe extern "C-unwind" fn mtx_destroy(mutex: *mut c_void) {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn cnd_wait(condvar: *mut c_void, mutex: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn cnd_wait(condvar: *mut c_void, mutex: *mut c_void) -> c_int {
     if is_on() {
         return result(cond::wait(condvar, mutex, None, frame!()));
     }
@@ -174,7 +174,7 @@ pub unsafe extern "C-unwind" fn cnd_wait(condvar: *mut c_void, mutex: *mut c_voi
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn cnd_timedwait(
+pub(crate) unsafe extern "C-unwind" fn cnd_timedwait(
     condvar: *mut c_void,
     mutex: *mut c_void,
     limit: *const Timespec,
@@ -197,7 +197,7 @@ pub unsafe extern "C-unwind" fn cnd_timedwait(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn cnd_signal(condvar: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn cnd_signal(condvar: *mut c_void) -> c_int {
     if is_on() {
         cond::notify(condvar, false, frame!());
         return SUCCESS;
@@ -211,7 +211,7 @@ pub unsafe extern "C-unwind" fn cnd_signal(condvar: *mut c_void) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn cnd_broadcast(condvar: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn cnd_broadcast(condvar: *mut c_void) -> c_int {
     if is_on() {
         cond::notify(condvar, true, frame!());
         return SUCCESS;
@@ -225,7 +225,7 @@ pub unsafe extern "C-unwind" fn cnd_broadcast(condvar: *mut c_void) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn cnd_destroy(condvar: *mut c_void) {
+pub(crate) unsafe extern "C-unwind" fn cnd_destroy(condvar: *mut c_void) {
     if is_on() {
         cond::destroy_condvar(condvar, frame!());
         return;
@@ -239,7 +239,7 @@ pub unsafe extern "C-unwind" fn cnd_destroy(condvar: *mut c_void) {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn tss_create(made: *mut u32, destructor: usize) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn tss_create(made: *mut u32, destructor: usize) -> c_int {
     // SAFETY: as the caller's.
     result(unsafe { key::pthread_key_create(made, destructor) })
 }
@@ -249,7 +249,7 @@ pub unsafe extern "C-unwind" fn tss_create(made: *mut u32, destructor: usize) ->
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn tss_delete(key: u32) {
+pub(crate) unsafe extern "C-unwind" fn tss_delete(key: u32) {
     // SAFETY: as the caller's.
     unsafe { key::pthread_key_delete(key) };
 }

@@ -69,7 +69,7 @@ pub(crate) fn visible_when(operation: Op, gate: Gate, frame: Frame) -> bool {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_cancel(handle: usize) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_cancel(handle: usize) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_cancel", fn(usize) -> c_int)(handle) };
@@ -103,7 +103,7 @@ pub unsafe extern "C-unwind" fn pthread_cancel(handle: usize) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_testcancel() {
+pub(crate) unsafe extern "C-unwind" fn pthread_testcancel() {
     if is_on() {
         act(frame!());
     }
@@ -114,7 +114,7 @@ pub unsafe extern "C-unwind" fn pthread_testcancel() {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_setcancelstate", fn(c_int, *mut c_int) -> c_int)(state, old) };
@@ -136,7 +136,7 @@ pub unsafe extern "C-unwind" fn pthread_setcancelstate(state: c_int, old: *mut c
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_setcanceltype", fn(c_int, *mut c_int) -> c_int)(kind, old) };

@@ -114,7 +114,10 @@ pub(crate) fn destroy_condvar(condvar: *mut c_void, frame: Frame) {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_cond_init(condvar: *mut c_void, attributes: *const c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_init(
+    condvar: *mut c_void,
+    attributes: *const c_void,
+) -> c_int {
     // SAFETY: passed on. It writes the whole of it, so that it is a new object.
     unsafe {
         real!(c"pthread_cond_init" @ c"GLIBC_2.3.2", fn(*mut c_void, *const c_void) -> c_int)(
@@ -128,7 +131,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_init(condvar: *mut c_void, attribut
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_cond_destroy(condvar: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_destroy(condvar: *mut c_void) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_cond_destroy" @ c"GLIBC_2.3.2", fn(*mut c_void) -> c_int)(condvar) };
@@ -142,7 +145,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_destroy(condvar: *mut c_void) -> c_
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_cond_wait(condvar: *mut c_void, mutex: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_wait(condvar: *mut c_void, mutex: *mut c_void) -> c_int {
     if is_on() {
         return wait(condvar, mutex, None, frame!());
     }
@@ -157,7 +160,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_wait(condvar: *mut c_void, mutex: *
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_cond_timedwait(
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_timedwait(
     condvar: *mut c_void,
     mutex: *mut c_void,
     limit: *const Timespec,
@@ -182,7 +185,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_timedwait(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_clockwait(
     condvar: *mut c_void,
     mutex: *mut c_void,
     clock: c_int,
@@ -211,7 +214,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_cond_signal(condvar: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_signal(condvar: *mut c_void) -> c_int {
     if is_on() {
         notify(condvar, false, frame!());
         return 0;
@@ -225,7 +228,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_signal(condvar: *mut c_void) -> c_i
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_cond_broadcast(condvar: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_broadcast(condvar: *mut c_void) -> c_int {
     if is_on() {
         notify(condvar, true, frame!());
         return 0;

@@ -90,7 +90,7 @@ unsafe extern "C" fn crashed(signal: c_int, information: *const u8, context: *co
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __assert_fail(
+pub(crate) unsafe extern "C-unwind" fn __assert_fail(
     assertion: *const c_char,
     file: *const c_char,
     line: c_uint,
@@ -115,7 +115,7 @@ pub unsafe extern "C-unwind" fn __assert_fail(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn abort() -> ! {
+pub(crate) unsafe extern "C-unwind" fn abort() -> ! {
     if is_on() {
         rt().stop(stop::CRASH, frame!(), 0, &[b"abort was called"]);
     }

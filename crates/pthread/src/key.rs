@@ -18,7 +18,7 @@ static DESTRUCTORS: [AtomicUsize; KEYS] = [const { AtomicUsize::new(0) }; KEYS];
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_key_create(key: *mut u32, destructor: usize) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_key_create(key: *mut u32, destructor: usize) -> c_int {
     let create = real!(c"pthread_key_create", fn(*mut u32, usize) -> c_int);
     // Also before `main`: no thread that ends before is of interest.
     // SAFETY: passed on, without the destructor.
@@ -38,7 +38,7 @@ pub unsafe extern "C-unwind" fn pthread_key_create(key: *mut u32, destructor: us
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_key_delete(key: u32) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_key_delete(key: u32) -> c_int {
     if let Some(slot) = DESTRUCTORS.get(key as usize) {
         slot.store(0, Ordering::Relaxed);
     }

@@ -1,20 +1,20 @@
 //! The runtime that is preloaded into a C or C++ program, so that Selvedge controls its threads.
 //!
 //! It stands in for the functions of pthreads, C11 threads, clocks and exits, and simulates them. The program's threads
-//! are real ones, of which one runs at a time. The controlling side is `crates/native`; [`protocol`] is what the two say
+//! are real ones, of which one runs at a time. The controlling side is `crates/native`; `protocol.rs` is what the two say
 //! to each other. docs/decisions/0030 has the reasons.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | [`start`] | taking over before `main`; a process for each execution |
-//! | [`runtime`] | threads, objects, who runs next, virtual time |
-//! | [`slot`] | which object a piece of the program's memory is |
-//! | [`site`] | places in the program |
-//! | [`thread`], [`key`], [`cancel`] | threads |
-//! | [`mutex`], [`cond`], [`rwlock`], [`barrier`], [`sem`], [`once`], [`c11`] | what they synchronise with |
-//! | [`time`] | clocks and sleeping |
-//! | [`fault`] | failed assertions, aborts, crashes |
-//! | [`sys`] | what is used of the system |
+//! | `start.rs` | taking over before `main`; a process for each execution |
+//! | `runtime.rs` | threads, objects, who runs next, virtual time |
+//! | `slot.rs` | which object a piece of the program's memory is |
+//! | `site.rs` | places in the program |
+//! | `thread.rs`, `key.rs`, `cancel.rs` | threads |
+//! | `mutex.rs`, `cond.rs`, `rwlock.rs`, `barrier.rs`, `sem.rs`, `once.rs`, `c11.rs` | what they synchronise with |
+//! | `time.rs` | clocks and sleeping |
+//! | `fault.rs` | failed assertions, aborts, crashes |
+//! | `sys.rs` | what is used of the system |
 //!
 //! Nothing is allocated here: the program's heap is the program's.
 

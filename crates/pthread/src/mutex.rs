@@ -204,7 +204,10 @@ pub(crate) fn abandon_robust() {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_init(mutex: *mut c_void, attributes: *const c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_init(
+    mutex: *mut c_void,
+    attributes: *const c_void,
+) -> c_int {
     // SAFETY: passed on. It writes the whole mutex, so that it is a new object.
     unsafe { real!(c"pthread_mutex_init", fn(*mut c_void, *const c_void) -> c_int)(mutex, attributes) }
 }
@@ -214,7 +217,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_init(mutex: *mut c_void, attribute
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *mut c_void) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_mutex_destroy", fn(*mut c_void) -> c_int)(mutex) };
@@ -228,7 +231,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *mut c_void) -> c_i
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut c_void) -> c_int {
     if is_on() {
         return lock(Mutex(mutex), None, frame!());
     }
@@ -241,7 +244,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut c_void) -> c_int 
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut c_void) -> c_int {
     if is_on() {
         return try_lock(Mutex(mutex), frame!());
     }
@@ -254,7 +257,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut c_void) -> c_i
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut c_void) -> c_int {
     if is_on() {
         return unlock(Mutex(mutex), frame!());
     }
@@ -279,7 +282,10 @@ pub(crate) fn lock_until(mutex: Mutex, clock: c_int, limit: *const Timespec, fra
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(mutex: *mut c_void, limit: *const Timespec) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_timedlock(
+    mutex: *mut c_void,
+    limit: *const Timespec,
+) -> c_int {
     if is_on() {
         return lock_until(Mutex(mutex), time::REALTIME, limit, frame!());
     }
@@ -292,7 +298,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(mutex: *mut c_void, limi
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_clocklock(
     mutex: *mut c_void,
     clock: c_int,
     limit: *const Timespec,
@@ -316,7 +322,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_mutex_consistent(mutex: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_consistent(mutex: *mut c_void) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_mutex_consistent", fn(*mut c_void) -> c_int)(mutex) };
@@ -343,7 +349,7 @@ fn spin(memory: *mut u32) -> u32 {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_spin_init(lock: *mut u32, shared: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_spin_init(lock: *mut u32, shared: c_int) -> c_int {
     // SAFETY: passed on; it writes the whole lock.
     unsafe { real!(c"pthread_spin_init", fn(*mut u32, c_int) -> c_int)(lock, shared) }
 }
@@ -353,7 +359,7 @@ pub unsafe extern "C-unwind" fn pthread_spin_init(lock: *mut u32, shared: c_int)
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_spin_destroy(lock: *mut u32) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_spin_destroy(lock: *mut u32) -> c_int {
     if is_on() {
         let object = spin(lock);
         destroy(object, || rt().object(object).word & LOCKED != 0, frame!());
@@ -366,7 +372,7 @@ pub unsafe extern "C-unwind" fn pthread_spin_destroy(lock: *mut u32) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut u32) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut u32) -> c_int {
     if is_on() {
         let object = spin(lock);
         let operation = Op::on(op::LOCK, access::WRITE, object).ordered(order::ACQUIRE);
@@ -382,7 +388,7 @@ pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut u32) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_spin_trylock(lock: *mut u32) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_spin_trylock(lock: *mut u32) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_spin_trylock", fn(*mut u32) -> c_int)(lock) };
@@ -405,7 +411,7 @@ pub unsafe extern "C-unwind" fn pthread_spin_trylock(lock: *mut u32) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_spin_unlock(lock: *mut u32) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_spin_unlock(lock: *mut u32) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_spin_unlock", fn(*mut u32) -> c_int)(lock) };

@@ -55,7 +55,7 @@ fn once(control: *mut u32, routine: Routine, frame: Frame) {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_once(control: *mut u32, routine: Routine) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_once(control: *mut u32, routine: Routine) -> c_int {
     if is_on() {
         once(control, routine, frame!());
         return 0;
@@ -69,7 +69,7 @@ pub unsafe extern "C-unwind" fn pthread_once(control: *mut u32, routine: Routine
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn call_once(control: *mut u32, routine: Routine) {
+pub(crate) unsafe extern "C-unwind" fn call_once(control: *mut u32, routine: Routine) {
     if is_on() {
         return once(control, routine, frame!());
     }

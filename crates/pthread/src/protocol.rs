@@ -32,7 +32,7 @@ pub(crate) type Record = [u64; 8];
 #[repr(C)]
 pub(crate) struct Area {
     pub(crate) magic: u32,
-    /// Whose turn it is, a [`Turn`]; both sides wait here.
+    /// Whose turn it is, one of [`turn`]; both sides wait here.
     pub(crate) turn: AtomicU32,
     /// The number of executions that were asked for; the program's first process waits here.
     pub(crate) request: AtomicU32,

@@ -125,6 +125,7 @@ struct Shared(UnsafeCell<Runtime>);
 // SAFETY: the access protocol in the module's documentation.
 unsafe impl Sync for Shared {}
 
+#[expect(clippy::declare_interior_mutable_const, reason = "only ever copied to a thread that begins")]
 const NEW_THREAD: Thread = Thread {
     go: AtomicU32::new(0),
     object: 0,

@@ -106,7 +106,10 @@ fn until(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_rwlock_init(lock: *mut c_void, attributes: *const c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_init(
+    lock: *mut c_void,
+    attributes: *const c_void,
+) -> c_int {
     // SAFETY: passed on. It writes the whole of it, so that it is a new object.
     unsafe { real!(c"pthread_rwlock_init", fn(*mut c_void, *const c_void) -> c_int)(lock, attributes) }
 }
@@ -116,7 +119,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_init(lock: *mut c_void, attribute
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_rwlock_destroy(lock: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_destroy(lock: *mut c_void) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_rwlock_destroy", fn(*mut c_void) -> c_int)(lock) };
@@ -133,7 +136,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_destroy(lock: *mut c_void) -> c_i
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_rwlock_rdlock(lock: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_rdlock(lock: *mut c_void) -> c_int {
     if is_on() {
         return read_lock(lock, None, frame!());
     }
@@ -146,7 +149,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_rdlock(lock: *mut c_void) -> c_in
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_rwlock_wrlock(lock: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_wrlock(lock: *mut c_void) -> c_int {
     if is_on() {
         return write_lock(lock, None, frame!());
     }
@@ -159,7 +162,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_wrlock(lock: *mut c_void) -> c_in
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_rwlock_tryrdlock(lock: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_tryrdlock(lock: *mut c_void) -> c_int {
     if is_on() {
         return try_lock(lock, false, frame!());
     }
@@ -172,7 +175,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_tryrdlock(lock: *mut c_void) -> c
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_rwlock_trywrlock(lock: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_trywrlock(lock: *mut c_void) -> c_int {
     if is_on() {
         return try_lock(lock, true, frame!());
     }
@@ -185,7 +188,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_trywrlock(lock: *mut c_void) -> c
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_rwlock_timedrdlock(
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_timedrdlock(
     lock: *mut c_void,
     limit: *const Timespec,
 ) -> c_int {
@@ -201,7 +204,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_timedrdlock(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_rwlock_timedwrlock(
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_timedwrlock(
     lock: *mut c_void,
     limit: *const Timespec,
 ) -> c_int {
@@ -217,7 +220,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_timedwrlock(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_rwlock_clockrdlock(
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_clockrdlock(
     lock: *mut c_void,
     clock: c_int,
     limit: *const Timespec,
@@ -238,7 +241,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_clockrdlock(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_rwlock_clockwrlock(
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_clockwrlock(
     lock: *mut c_void,
     clock: c_int,
     limit: *const Timespec,
@@ -259,7 +262,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_clockwrlock(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut c_void) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_rwlock_unlock", fn(*mut c_void) -> c_int)(lock) };

@@ -54,7 +54,11 @@ fn lower(object: u32) {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sem_init(semaphore: *mut c_void, shared: c_int, value: c_uint) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn sem_init(
+    semaphore: *mut c_void,
+    shared: c_int,
+    value: c_uint,
+) -> c_int {
     // SAFETY: passed on.
     let failed =
         unsafe { real!(c"sem_init", fn(*mut c_void, c_int, c_uint) -> c_int)(semaphore, shared, value) };
@@ -69,7 +73,7 @@ pub unsafe extern "C-unwind" fn sem_init(semaphore: *mut c_void, shared: c_int, 
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sem_destroy(semaphore: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn sem_destroy(semaphore: *mut c_void) -> c_int {
     if is_on() {
         let frame = frame!();
         let object = object_of(semaphore, frame);
@@ -89,7 +93,7 @@ pub unsafe extern "C-unwind" fn sem_destroy(semaphore: *mut c_void) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sem_wait(semaphore: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn sem_wait(semaphore: *mut c_void) -> c_int {
     if is_on() {
         return take(semaphore, None, frame!());
     }
@@ -102,7 +106,7 @@ pub unsafe extern "C-unwind" fn sem_wait(semaphore: *mut c_void) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sem_trywait(semaphore: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn sem_trywait(semaphore: *mut c_void) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"sem_trywait", fn(*mut c_void) -> c_int)(semaphore) };
@@ -136,7 +140,10 @@ fn until(semaphore: *mut c_void, clock: c_int, limit: *const Timespec, frame: Fr
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sem_timedwait(semaphore: *mut c_void, limit: *const Timespec) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn sem_timedwait(
+    semaphore: *mut c_void,
+    limit: *const Timespec,
+) -> c_int {
     if is_on() {
         return until(semaphore, time::REALTIME, limit, frame!());
     }
@@ -149,7 +156,7 @@ pub unsafe extern "C-unwind" fn sem_timedwait(semaphore: *mut c_void, limit: *co
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sem_clockwait(
+pub(crate) unsafe extern "C-unwind" fn sem_clockwait(
     semaphore: *mut c_void,
     clock: c_int,
     limit: *const Timespec,
@@ -168,7 +175,7 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sem_post(semaphore: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn sem_post(semaphore: *mut c_void) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"sem_post", fn(*mut c_void) -> c_int)(semaphore) };
@@ -191,7 +198,7 @@ pub unsafe extern "C-unwind" fn sem_post(semaphore: *mut c_void) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sem_getvalue(semaphore: *mut c_void, value: *mut c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn sem_getvalue(semaphore: *mut c_void, value: *mut c_int) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"sem_getvalue", fn(*mut c_void, *mut c_int) -> c_int)(semaphore, value) };
@@ -228,7 +235,7 @@ static TABLE: Table =
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sem_open(
+pub(crate) unsafe extern "C-unwind" fn sem_open(
     name: *const c_char,
     flags: c_int,
     mode: c_uint,
@@ -289,7 +296,7 @@ pub unsafe extern "C-unwind" fn sem_open(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sem_close(semaphore: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn sem_close(semaphore: *mut c_void) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"sem_close", fn(*mut c_void) -> c_int)(semaphore) };
@@ -313,7 +320,7 @@ pub unsafe extern "C-unwind" fn sem_close(semaphore: *mut c_void) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sem_unlink(name: *const c_char) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn sem_unlink(name: *const c_char) -> c_int {
     const ENOENT: c_int = 2;
     if !is_on() {
         // SAFETY: passed on.

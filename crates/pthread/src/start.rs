@@ -21,7 +21,7 @@ static MAIN: AtomicUsize = AtomicUsize::new(0);
 /// # Safety
 /// Called by the program's start code, with what the C library's function takes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __libc_start_main(
+pub(crate) unsafe extern "C-unwind" fn __libc_start_main(
     main: Main,
     argc: c_int,
     argv: *mut *mut c_char,
@@ -178,7 +178,7 @@ fn serve(area: &'static Area) {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn exit(status: c_int) -> ! {
+pub(crate) unsafe extern "C-unwind" fn exit(status: c_int) -> ! {
     if runtime::is_on() {
         thread::leave(status, site::frame!());
     }
@@ -190,7 +190,7 @@ pub unsafe extern "C-unwind" fn exit(status: c_int) -> ! {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn _exit(status: c_int) -> ! {
+pub(crate) unsafe extern "C-unwind" fn _exit(status: c_int) -> ! {
     if runtime::is_on() {
         thread::leave(status, site::frame!());
     }
@@ -202,7 +202,7 @@ pub unsafe extern "C-unwind" fn _exit(status: c_int) -> ! {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn _Exit(status: c_int) -> ! {
+pub(crate) unsafe extern "C-unwind" fn _Exit(status: c_int) -> ! {
     if runtime::is_on() {
         thread::leave(status, site::frame!());
     }
@@ -214,7 +214,7 @@ pub unsafe extern "C-unwind" fn _Exit(status: c_int) -> ! {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn fork() -> c_int {
+pub(crate) unsafe extern "C-unwind" fn fork() -> c_int {
     if runtime::is_on() {
         let message: &[&[u8]] = &[
             b"the program calls fork: what a forked process does is not controlled (posix_spawn, system and popen ",

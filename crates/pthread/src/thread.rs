@@ -160,7 +160,7 @@ pub(crate) fn create(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_create(
+pub(crate) unsafe extern "C-unwind" fn pthread_create(
     handle: *mut usize,
     attributes: *const c_void,
     function: usize,
@@ -217,7 +217,7 @@ pub(crate) fn join(handle: usize, result: *mut *mut c_void, deadline: Option<u64
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_join(handle: usize, result: *mut *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_join(handle: usize, result: *mut *mut c_void) -> c_int {
     if is_on() {
         return join(handle, result, None, frame!());
     }
@@ -230,7 +230,7 @@ pub unsafe extern "C-unwind" fn pthread_join(handle: usize, result: *mut *mut c_
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_tryjoin_np(handle: usize, result: *mut *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_tryjoin_np(handle: usize, result: *mut *mut c_void) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_tryjoin_np", fn(usize, *mut *mut c_void) -> c_int)(handle, result) };
@@ -259,7 +259,7 @@ pub unsafe extern "C-unwind" fn pthread_tryjoin_np(handle: usize, result: *mut *
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_timedjoin_np(
+pub(crate) unsafe extern "C-unwind" fn pthread_timedjoin_np(
     handle: usize,
     result: *mut *mut c_void,
     limit: *const Timespec,
@@ -273,7 +273,7 @@ pub unsafe extern "C-unwind" fn pthread_timedjoin_np(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_clockjoin_np(
+pub(crate) unsafe extern "C-unwind" fn pthread_clockjoin_np(
     handle: usize,
     result: *mut *mut c_void,
     clock: c_int,
@@ -313,7 +313,7 @@ unsafe fn pthread_clockjoin_np_at(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_detach(handle: usize) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_detach(handle: usize) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_detach", fn(usize) -> c_int)(handle) };
@@ -332,7 +332,7 @@ pub unsafe extern "C-unwind" fn pthread_detach(handle: usize) -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
+pub(crate) unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
     if is_on() {
         let me = rt().current;
         rt().threads[me as usize].result = result;
@@ -348,7 +348,7 @@ pub unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_setname_np(handle: usize, name: *const c_char) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_setname_np(handle: usize, name: *const c_char) -> c_int {
     if is_on()
         && let Some(thread) = find(handle)
     {
@@ -373,7 +373,7 @@ pub unsafe extern "C-unwind" fn pthread_setname_np(handle: usize, name: *const c
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sched_yield() -> c_int {
+pub(crate) unsafe extern "C-unwind" fn sched_yield() -> c_int {
     if is_on() {
         visible_when(Op::local(op::YIELD), Gate::OPEN, frame!());
         return 0;
@@ -387,7 +387,7 @@ pub unsafe extern "C-unwind" fn sched_yield() -> c_int {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_yield() -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_yield() -> c_int {
     if is_on() {
         visible_when(Op::local(op::YIELD), Gate::OPEN, frame!());
     }

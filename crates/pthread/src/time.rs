@@ -70,7 +70,7 @@ fn sleep_until(moment: u64, frame: Frame) {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
     if is_on() && (0..16).contains(&clock) {
         // SAFETY: the program's.
         unsafe { *time = timespec(read(clock)) };
@@ -85,7 +85,7 @@ pub unsafe extern "C-unwind" fn clock_gettime(clock: c_int, time: *mut Timespec)
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn timespec_get(time: *mut Timespec, base: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn timespec_get(time: *mut Timespec, base: c_int) -> c_int {
     if is_on() {
         if base != 1 {
             return 0;
@@ -103,7 +103,7 @@ pub unsafe extern "C-unwind" fn timespec_get(time: *mut Timespec, base: c_int) -
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn gettimeofday(time: *mut [i64; 2], zone: *mut c_void) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn gettimeofday(time: *mut [i64; 2], zone: *mut c_void) -> c_int {
     if is_on() {
         let now = read(REALTIME);
         if !time.is_null() {
@@ -121,7 +121,7 @@ pub unsafe extern "C-unwind" fn gettimeofday(time: *mut [i64; 2], zone: *mut c_v
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn time(time: *mut i64) -> i64 {
+pub(crate) unsafe extern "C-unwind" fn time(time: *mut i64) -> i64 {
     if is_on() {
         let seconds = (read(REALTIME) / SECOND) as i64;
         if !time.is_null() {
@@ -139,7 +139,7 @@ pub unsafe extern "C-unwind" fn time(time: *mut i64) -> i64 {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn clock() -> i64 {
+pub(crate) unsafe extern "C-unwind" fn clock() -> i64 {
     if is_on() {
         return (read(2) / 1000) as i64;
     }
@@ -152,7 +152,7 @@ pub unsafe extern "C-unwind" fn clock() -> i64 {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
+pub(crate) unsafe extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
     if is_on() {
         sleep_until(rt().now() + u64::from(seconds) * SECOND, frame!());
         return 0;
@@ -166,7 +166,7 @@ pub unsafe extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn usleep(microseconds: c_uint) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn usleep(microseconds: c_uint) -> c_int {
     if is_on() {
         sleep_until(rt().now() + u64::from(microseconds) * 1000, frame!());
         return 0;
@@ -186,7 +186,7 @@ fn duration(time: Timespec) -> Option<u64> {
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn nanosleep(time: *const Timespec, left: *mut Timespec) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn nanosleep(time: *const Timespec, left: *mut Timespec) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"nanosleep", fn(*const Timespec, *mut Timespec) -> c_int)(time, left) };
@@ -205,7 +205,7 @@ pub unsafe extern "C-unwind" fn nanosleep(time: *const Timespec, left: *mut Time
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn clock_nanosleep(
+pub(crate) unsafe extern "C-unwind" fn clock_nanosleep(
     clock: c_int,
     flags: c_int,
     time: *const Timespec,
@@ -240,7 +240,7 @@ pub unsafe extern "C-unwind" fn clock_nanosleep(
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn thrd_sleep(time: *const Timespec, left: *mut Timespec) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn thrd_sleep(time: *const Timespec, left: *mut Timespec) -> c_int {
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"thrd_sleep", fn(*const Timespec, *mut Timespec) -> c_int)(time, left) };

@@ -33,6 +33,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
         "--time",
         "--seed",
         "--stdin",
+        "--patience",
         "--exit-status",
     ],
     check,
@@ -44,6 +45,10 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         .arguments(request.arguments.iter().cloned())
         .input(options.stdin.clone())
         .fails_by_status(options.exit_status);
+    let program = match options.patience {
+        Some(time) => program.patience(time.0),
+        None => program,
+    };
     if let Some(input) = options.stdin.as_ref().filter(|input| !input.is_file()) {
         bail!(
             "--stdin {}: there is no such file; give the file that the program is to read",

@@ -4,5 +4,7 @@ mod common;
 #[cfg(unix)]
 mod interrupt;
 mod mistakes;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod native;
 mod rust;
 mod symbolic;
