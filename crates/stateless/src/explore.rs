@@ -351,6 +351,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         self.fair.clear();
         self.observer.clear();
         self.local_states.clear();
+        self.execution.plan(&prefix.decisions);
         self.execution.restart()?;
         let end = self.steps::<RECORDS, _>(prefix, choose, trace);
         let at_end = self.execution.finish();

@@ -5,5 +5,7 @@ mod common;
 mod interrupt;
 mod mistakes;
 mod promela;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod native;
 mod rust;
 mod symbolic;

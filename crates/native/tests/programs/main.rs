@@ -1,0 +1,5 @@
+//! Programs in C and C++, compiled and checked. One test binary, so that its parts share what compiles them.
+
+mod common;
+mod conformance;
+mod examples;
