@@ -339,19 +339,22 @@ impl Optimal {
         }
     }
 
-    /// Notes, for each step of the execution, what is to be tried instead where the bound cuts something off.
-    fn note_conflicts(&mut self, most: u32) {
+    /// Notes, for each step of the execution, what is to be tried instead where the bound cuts something off. The
+    /// first `known` events were there before.
+    fn note_conflicts(&mut self, most: u32, known: usize) {
         for (event, node) in self.path.iter_mut().enumerate() {
-            node.all |= !node.taken.arities.is_empty() || !can_be_added_for_free(&self.graph, event);
+            if event >= known {
+                node.all |= !node.taken.arities.is_empty() || !can_be_added_for_free(&self.graph, event);
+            }
             if !node.all {
-                conflicting_threads(&self.graph, event, most, &mut node.wanted);
+                conflicting_threads(&self.graph, event, known, most, &mut node.wanted);
             }
         }
     }
 
-    /// Plans every choice of a value with the other values.
-    fn choose_otherwise(&mut self) {
-        for event in 0..self.graph.events.len() {
+    /// Plans every choice of a value from an event on with the other values.
+    fn choose_otherwise(&mut self, first: usize) {
+        for event in first..self.graph.events.len() {
             let Taken { step, arities, .. } = &self.path[event].taken;
             let (values, arities) = (step.values.clone(), arities.clone());
             let (thread, number) = (self.graph.events[event].thread, self.graph.events[event].number);
@@ -430,6 +433,7 @@ impl Strategy for Optimal {
                         self.bound = Some(bound + 1);
                         self.cut = false;
                         self.begun = false;
+                        self.graph.clear();
                         self.plan.clear();
                         self.uncertain = false;
                         continue;
@@ -562,20 +566,20 @@ impl Strategy for Optimal {
         self.blocked += u64::from(execution.pruned && !cut);
         self.cut_off += u64::from(cut);
         self.failed += u64::from(execution.stopped);
-        // Races that are old belong to sequences that are new.
-        self.graph.clear();
         self.graph.update(execution, Races::Reduced);
-        let mut pending = self.graph.threads.iter().flat_map(|line| &line.pending);
-        self.asks |= pending.any(|(op, _)| op.kind == OpKind::IsFinished);
+        let known = self.path.len().saturating_sub(1);
+        let performed = self.graph.events[known..].iter().map(|event| event.op.kind);
+        let pending = self.graph.threads.iter().filter_map(|line| line.pending.last()).map(|(op, _)| op.kind);
+        self.asks |= performed.chain(pending).any(|kind| kind == OpKind::IsFinished);
         self.follow(execution);
         if cut && let Some(last) = self.path.last_mut() {
             last.child_cut = true;
             self.cut = true;
         }
         self.turn_races_round();
-        self.choose_otherwise();
+        self.choose_otherwise(known);
         if let Some(most) = self.bound {
-            self.note_conflicts(most);
+            self.note_conflicts(most, known);
         }
         if execution.stopped {
             if let Some(first) = execution.record.raced() {
