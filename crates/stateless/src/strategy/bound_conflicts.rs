@@ -15,13 +15,13 @@ use super::prefix_cost::PartialOrder;
 use crate::graph::{Event, Graph};
 
 /// The threads, by name, that can come first in what leads to an operation that conflicts with an event, and
-/// does not depend on it; as far as it is within the bound. What the first `known` events lead to, the event
+/// does not depend on it; as far as it is within the bound on preemptions, under that on yields. What the first `known` events lead to, the event
 /// among them, has been noted before.
 pub(crate) fn conflicting_threads(
     graph: &Graph,
     first: usize,
     known: usize,
-    most: u32,
+    (most, yields): (u32, Option<u32>),
     wanted: &mut Vec<u64>,
 ) {
     let op = graph.events[first].op;
@@ -38,7 +38,7 @@ pub(crate) fn conflicting_threads(
             begin[thread] <= step.number && step.number < lengths[thread]
         });
         let name = graph.threads[thread.map_or(second, |step| step.thread.index())].name;
-        if !wanted.contains(&name) && PartialOrder::new(graph, lengths).and(second).within(most) {
+        if !wanted.contains(&name) && PartialOrder::new(graph, lengths, yields).and(second).within(most) {
             wanted.push(name);
         }
     };

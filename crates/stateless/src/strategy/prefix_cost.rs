@@ -16,7 +16,7 @@ use selvedge_core::{Access, Op, OpKind, ThreadId};
 
 use crate::config::Status;
 use crate::gate::Gate;
-use crate::graph::Graph;
+use crate::graph::{Graph, ThreadLine};
 
 /// A prefix of a graph, perhaps with one more operation that was not performed there.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub(crate) struct PartialOrder<'g> {
     lengths: Vec<u32>,
     /// The additional one: its thread, and how many steps of each thread must come before it.
     extra: Option<(usize, Op, Vec<u32>)>,
+    /// The fair bound, and how often each thread has yielded in its first so many steps; if any has.
+    fair: Option<(u32, Vec<Vec<u32>>)>,
 }
 
 /// What counts as a preemption.
@@ -108,9 +110,38 @@ pub(crate) struct TooMany;
 const MOST_STATES: usize = 1 << 18;
 
 impl<'g> PartialOrder<'g> {
-    /// The first so many steps of each thread.
-    pub(crate) fn new(graph: &'g Graph, lengths: Vec<u32>) -> Self {
-        PartialOrder { graph, lengths, extra: None }
+    /// The first so many steps of each thread, under a fair bound.
+    pub(crate) fn new(graph: &'g Graph, lengths: Vec<u32>, yields: Option<u32>) -> Self {
+        let yields = yields.filter(|_| graph.events.iter().any(|event| event.op.yields()));
+        let counts = |line: &ThreadLine| {
+            let steps = line.events.iter().map(|event| u32::from(graph.events[*event as usize].op.yields()));
+            let counts = steps.scan(0, |count, one| {
+                *count += one;
+                Some(*count)
+            });
+            std::iter::once(0).chain(counts).collect()
+        };
+        let fair = yields.map(|yields| (yields, graph.threads.iter().map(counts).collect()));
+        PartialOrder { graph, lengths, extra: None, fair }
+    }
+
+    /// How often a thread has yielded there, and the fair bound.
+    fn yielded(&self, taken: &[u32], thread: usize) -> Option<(u32, u32)> {
+        let (bound, counts) = self.fair.as_ref()?;
+        let counts = &counts[thread];
+        Some((counts[(taken[thread] as usize).min(counts.len() - 1)], *bound))
+    }
+
+    /// Whether the fair bound holds a thread back there.
+    fn held_back(&self, taken: &[u32], thread: usize) -> bool {
+        self.yielded(taken, thread).is_some_and(|(count, bound)| {
+            count > bound
+                && (0..taken.len()).any(|other| {
+                    let behind =
+                        self.yielded(taken, other).is_some_and(|(less, _)| count - less.min(count) > bound);
+                    behind && self.graph.status(taken, ThreadId(other as u32)) != Status::Blocked
+                })
+        })
     }
 
     /// With one more step of a thread: the next that it is about to take.
@@ -182,6 +213,13 @@ impl<'g> PartialOrder<'g> {
         let extra_taken = self.is_extra(thread, taken[thread].wrapping_sub(1));
         if extra_taken {
             return false; // What comes after it is not known.
+        }
+        let may_be_held_back = match charge {
+            Charge::All => self.held_back(taken, thread),
+            Charge::Certain => self.yielded(taken, thread).is_some_and(|(count, bound)| count > bound),
+        };
+        if may_be_held_back {
+            return false;
         }
         let last = number.checked_sub(1).map(|last| &self.graph.events[line.events[last] as usize].op);
         if last.is_some_and(Op::yields) {
@@ -294,7 +332,9 @@ impl<'g> PartialOrder<'g> {
         let preempts = last.is_some_and(|last| self.preempts(taken, last, charge));
         let others = (0..taken.len()).filter(|thread| Some(*thread) != last);
         for thread in others.chain(last).filter(|thread| self.available(taken, *thread)) {
-            to(thread, preempts && Some(thread) != last);
+            if charge == Charge::Certain || !self.held_back(taken, thread) {
+                to(thread, preempts && Some(thread) != last);
+            }
         }
     }
 }
