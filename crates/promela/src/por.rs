@@ -32,6 +32,7 @@ pub(crate) fn mark_safe(program: &mut Program) {
     // Where the moment of a local step can be seen, nothing is safe.
     let watched = |op: &Op| matches!(op, Op::Enabled(..) | Op::PcValue(..) | Op::NonProgress(_));
     if program.claim.is_some()
+        || program.watch.is_some()
         || program.uses_priority
         || program.uses_provided
         || program.last.is_some()

@@ -17,6 +17,8 @@ pub struct PointRecord {
     pub arity: u32,
     /// Preemptions before this decision.
     pub preemptions: u32,
+    /// Whether the fair bound held a thread back that could have gone on.
+    pub held_back: bool,
     /// The operation that was performed by this decision.
     pub op: Op,
     /// A fingerprint of everything that happened before this decision.
@@ -30,14 +32,12 @@ pub struct PointRecord {
 /// What a thread will do when it is scheduled.
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
+    /// The thread.
+    pub thread: ThreadId,
     /// The operation, with the most that it may do to its objects.
     pub op: Op,
     /// What it waits for.
     pub gate: Gate,
-    /// Whether it could go on.
-    pub enabled: bool,
-    /// Whether it could go on only because its time may run out.
-    pub waiting: bool,
 }
 
 /// An execution: its decisions, and for each the choice that there was.
@@ -53,7 +53,7 @@ pub struct Record {
 /// What partial-order reduction needs to know of an execution.
 #[derive(Clone, Debug, Default)]
 struct Details {
-    /// Every thread's next step before each decision, and at the end.
+    /// The next steps of threads, those that became known before each decision, and at the end.
     pending: Vec<Pending>,
     /// Where each point's begin.
     pending_at: Vec<u32>,
@@ -109,8 +109,9 @@ impl Record {
         &self.words[point.enabled_at as usize..(point.enabled_at + point.enabled_words) as usize]
     }
 
-    /// Every thread's next step before a decision, or with the number of decisions, at the end; a thread
-    /// that has ended keeps its last. Empty before a choice of a value, and unless the strategy wants it.
+    /// The next steps that became known before a decision, or with the number of decisions, at the end: that of
+    /// the thread that has just taken one, and those of threads that are new. Empty before a choice of a value,
+    /// and unless the strategy wants it.
     pub fn pending(&self, step: usize) -> &[Pending] {
         let at = &self.details.pending_at;
         let begin = at.get(step).map_or(self.details.pending.len(), |begin| *begin as usize);
@@ -195,13 +196,13 @@ impl Record {
         self.details.states.push(state);
     }
 
-    /// Notes every thread's next step before the next decision.
-    pub(crate) fn note_pending(&mut self, pending: impl Iterator<Item = Pending>) {
+    /// Notes a thread's next step before the next decision.
+    pub(crate) fn note_pending(&mut self, pending: Pending) {
         let details = &mut self.details;
         while details.pending_at.len() <= self.decisions.len() {
             details.pending_at.push(details.pending.len() as u32);
         }
-        details.pending.extend(pending);
+        details.pending.push(pending);
     }
 
     /// Notes the word of an object that was not seen before.

@@ -4,5 +4,6 @@ mod common;
 #[cfg(unix)]
 mod interrupt;
 mod mistakes;
+mod promela;
 mod rust;
 mod symbolic;

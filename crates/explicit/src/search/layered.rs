@@ -97,14 +97,8 @@ pub(super) fn layered<S: TransitionSystem>(
     };
     let mut report = pass(system, options, budget, &first, false);
     if report.found.is_some() {
-        budget.lift_time();
         let again = pass(system, &Options { all_errors: false, ..*options }, budget, &first, true);
-        if again.found.is_none() {
-            // The memory ran out on the way, or the search was interrupted.
-            return again;
-        }
-        report.found = again.found;
-        report.memory = report.memory.max(again.memory);
+        report.show(again);
     }
     report
 }

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
-use crate::ast::{Model, MtypeSet, Proctype, StmtId, VarRef};
+use crate::ast::{Model, MtypeSet, Place, Proctype, StmtId, VarRef};
 use crate::error::{Diagnostic, Error, Files, Pos};
 use crate::lexer::{Tok, Token};
 use crate::preprocess::preprocess;
@@ -82,6 +82,14 @@ pub(crate) struct Parser {
     depth: u32,
     /// Inside `ltl`.
     in_ltl: bool,
+    /// Inside `trace` or `notrace`.
+    in_trace: bool,
+    /// Where the inlines being expanded return their values to, the innermost last.
+    returns: Vec<Option<Place>>,
+    /// Tokens that inlines were expanded to.
+    inlined: usize,
+    /// Of each user-defined type: how many numbers it holds, and how deep it is nested.
+    extents: Vec<(usize, usize)>,
 }
 
 impl Parser {
@@ -115,6 +123,10 @@ impl Parser {
             temporaries: 0,
             depth: 0,
             in_ltl: false,
+            in_trace: false,
+            returns: Vec::new(),
+            inlined: 0,
+            extents: Vec::new(),
         }
     }
 
@@ -252,6 +264,8 @@ impl Parser {
         self.current = None;
         self.scopes.clear();
         self.in_ltl = false;
+        self.in_trace = false;
+        self.returns.clear();
     }
 
     fn skip_unit(&mut self) {
@@ -296,8 +310,12 @@ impl Parser {
             "ltl" => self.ltl_block(token.at)?,
             word => {
                 let denied = word == "notrace";
-                let claim = self.process_body(format!(":{word}:"), token.at)?;
-                self.model.traces.push((claim, denied));
+                if self.model.trace.is_some() {
+                    return self.fail(token.at, "a model has one trace or notrace, and this is a second");
+                }
+                self.in_trace = true;
+                let trace = self.process_body(format!(":{word}:"), token.at)?;
+                self.model.trace = Some((trace, denied));
             }
         }
         Ok(())

