@@ -32,6 +32,12 @@
 //! explored while something was refused is stale from the start, because a sequence that should have been
 //! planned may have been refused.
 //!
+//! Under a fair bound on yields, what can be chosen in a state depends on how often other threads have yielded, so that
+//! an order may be reached only on some of the ways to it. As long as no thread is held back below a state, that
+//! makes no difference. Where one is, every thread is tried, and none of them sleeps beside the others: the search
+//! there is a plain one. A thread that has yielded more often than the bound may be held back in some continuation,
+//! so that leaving it costs nothing.
+//!
 //! A failure is reported with the fewest preemptions that lead to it, and only once the bound allows these.
 
 use std::cell::RefCell;
@@ -47,7 +53,7 @@ use crate::config::Status;
 use crate::graph::{Event, Graph, Races};
 
 /// Every terminal partial order, exactly once; or every one within a bound on preemptions. Loops that wait by
-/// yielding do not end under it.
+/// yielding end only within a [fair bound](Optimal::fair).
 ///
 /// ```
 /// use selvedge_stateless::{Prefix, Strategy, strategy::Optimal};
@@ -69,6 +75,8 @@ pub struct Optimal {
     blocked: u64,
     most: Option<u32>,
     bound: Option<u32>,
+    /// The fair bound that is in force.
+    yields: Option<u32>,
     /// Whether the bound has cut anything off.
     cut: bool,
     cut_off: u64,
@@ -99,6 +107,10 @@ struct Node {
     /// Whether the bound has cut something off here or below; and whether below the current step.
     cut: bool,
     child_cut: bool,
+    /// Whether the fair bound holds a thread back here; here or below; and below the current step.
+    held: bool,
+    held_below: bool,
+    child_held: bool,
 }
 
 /// A step that was taken.
@@ -114,7 +126,7 @@ struct Taken {
     racers: Vec<(u64, u32)>,
     /// For one that sleeps: nothing that was planned will wake it.
     stale: bool,
-    /// It ended the execution.
+    /// It ended the execution, or after it the fair bound held a thread back: it sleeps in no other state.
     ends: bool,
     /// Nothing can conflict with it any more, and it costs nothing: whatever is done first, it could have
     /// been taken before.
@@ -149,6 +161,18 @@ impl Optimal {
     /// ```
     pub fn bounded(most: u32) -> Self {
         Optimal { most: Some(most), bound: Some(0), ..Optimal::default() }
+    }
+
+    /// Within a fair bound on yields, the one that the search is run with: loops that wait by yielding end. Where it
+    /// holds a thread back every other one is tried, and some partial orders are run more than once.
+    ///
+    /// ```
+    /// use selvedge_stateless::{Prefix, Strategy, strategy::Optimal};
+    /// assert!(Optimal::bounded(2).fair(Some(1)).next_prefix(&mut Prefix::default()));
+    /// ```
+    pub fn fair(mut self, yields: Option<u32>) -> Self {
+        self.yields = yields;
+        self
     }
 
     /// Goes to the last bound at once.
@@ -218,11 +242,17 @@ impl Optimal {
                 (guide, uncertain) = (branch.children, branch.uncertain);
             }
             let point = &record.points()[event.point as usize];
+            let enabled: ThreadSet = record.enabled(point).collect();
+            let held = self.yields.is_some() && {
+                let pending = record.pending(event.point as usize).iter().enumerate();
+                let mut able = pending.filter(|(_, pending)| pending.enabled);
+                able.any(|(thread, _)| !enabled.contains(ThreadId(thread as u32)))
+            };
             self.path.push(Node {
                 thread: event.thread,
                 fingerprint: point.fingerprint,
                 taken,
-                enabled: record.enabled(point).collect(),
+                enabled,
                 asleep,
                 inherited,
                 wanted: Vec::new(),
@@ -230,6 +260,9 @@ impl Optimal {
                 tree,
                 cut: false,
                 child_cut: false,
+                held,
+                held_below: held,
+                child_held: held,
             });
         }
     }
@@ -321,7 +354,7 @@ impl Optimal {
             let Some(most) = self.bound else { return true };
             let before_last = &sequence.steps[..sequence.steps.len() - 1];
             let lengths = steps_after(graph, event, before_last);
-            PartialOrder::new(graph, lengths).and(thread.index()).within(most)
+            PartialOrder::new(graph, lengths, self.yields).and(thread.index()).within(most)
         };
         if !insert(&mut node.tree, &sequence, &next_op, wanted) {
             node.cut = true;
@@ -339,19 +372,23 @@ impl Optimal {
         }
     }
 
-    /// Notes, for each step of the execution, what is to be tried instead where the bound cuts something off.
-    fn note_conflicts(&mut self, most: u32) {
+    /// Notes, for each step of the execution, what is to be tried instead where the bound cuts something off. The
+    /// first `known` events were there before.
+    fn note_conflicts(&mut self, most: u32, known: usize) {
         for (event, node) in self.path.iter_mut().enumerate() {
-            node.all |= !node.taken.arities.is_empty() || !can_be_added_for_free(&self.graph, event);
+            if event >= known {
+                node.all |= !node.taken.arities.is_empty() || !can_be_added_for_free(&self.graph, event);
+            }
             if !node.all {
-                conflicting_threads(&self.graph, event, most, &mut node.wanted);
+                let limits = (most, self.yields);
+                conflicting_threads(&self.graph, event, known, limits, &mut node.wanted);
             }
         }
     }
 
-    /// Plans every choice of a value with the other values.
-    fn choose_otherwise(&mut self) {
-        for event in 0..self.graph.events.len() {
+    /// Plans every choice of a value from an event on with the other values.
+    fn choose_otherwise(&mut self, first: usize) {
+        for event in first..self.graph.events.len() {
             let Taken { step, arities, .. } = &self.path[event].taken;
             let (values, arities) = (step.values.clone(), arities.clone());
             let (thread, number) = (self.graph.events[event].thread, self.graph.events[event].number);
@@ -430,6 +467,7 @@ impl Strategy for Optimal {
                         self.bound = Some(bound + 1);
                         self.cut = false;
                         self.begun = false;
+                        self.graph.clear();
                         self.plan.clear();
                         self.uncertain = false;
                         continue;
@@ -440,22 +478,24 @@ impl Strategy for Optimal {
             node.taken.stale = node.child_cut;
             node.cut |= node.child_cut;
             node.child_cut = false;
+            node.taken.ends |= node.child_held;
+            node.held_below |= node.child_held;
+            node.child_held = node.held;
             node.asleep.push(node.taken.clone());
             let mut next = node.next_branch(&self.graph);
-            if next.is_none()
-                && let Some(most) = self.bound
-                && node.cut
-            {
-                next = node.beyond_the_plans(&self.graph, depth - 1, most, self.asks, &mut self.cut);
+            if next.is_none() && (node.cut && self.bound.is_some() || node.held_below) {
+                let limits = (self.bound, self.yields);
+                next = node.beyond_the_plans(&self.graph, depth - 1, limits, self.asks, &mut self.cut);
             }
             if let Some((branch, thread)) = next {
                 node.thread = thread;
                 break branch;
             }
-            let cut = node.cut;
+            let (cut, held) = (node.cut, node.held_below);
             self.path.pop();
             if let Some(parent) = self.path.last_mut() {
                 parent.child_cut |= cut;
+                parent.child_held |= held;
             }
         };
         let node = self.path.last_mut().expect("the branch is from there");
@@ -496,6 +536,10 @@ impl Strategy for Optimal {
             values.reverse();
             let wanted =
                 planned.checked_sub(1).and_then(|last| self.plan.get(last)?.values.get(values.len()));
+            // The values of the prefix's last step are also known of steps that sleep nowhere else.
+            let steps = point.decisions.iter().filter(|decision| matches!(decision, Decision::Thread(_)));
+            let here = self.path.last().filter(|_| steps.count() == self.path.len());
+            let asleep = here.map_or(&*asleep, |node| &node.asleep);
             let new = |value: &u32| {
                 let values = values.iter().copied().chain([*value]).collect();
                 !covered(asleep, &Step { thread, values })
@@ -515,7 +559,7 @@ impl Strategy for Optimal {
         if let Some(step) = self.plan.get(*planned) {
             let mut enabled = point.enabled.iter();
             let thread = enabled.find(|thread| record.name(*thread) == step.thread);
-            debug_assert!(thread.is_some(), "a planned step can be taken");
+            debug_assert!(thread.is_some() || self.yields.is_some(), "a planned step can be taken");
             match thread {
                 Some(thread) if !covered(asleep, step) => {
                     *planned += 1;
@@ -549,7 +593,7 @@ impl Strategy for Optimal {
                 graph.update(&so_far, Races::No);
             }
             let lengths = steps_before(graph, graph.events.len());
-            if PartialOrder::new(graph, lengths).and(thread.index()).within(most) {
+            if PartialOrder::new(graph, lengths, self.yields).and(thread.index()).within(most) {
                 return Choice::Take(Decision::Thread(thread));
             }
             *cut = true;
@@ -562,20 +606,20 @@ impl Strategy for Optimal {
         self.blocked += u64::from(execution.pruned && !cut);
         self.cut_off += u64::from(cut);
         self.failed += u64::from(execution.stopped);
-        // Races that are old belong to sequences that are new.
-        self.graph.clear();
         self.graph.update(execution, Races::Reduced);
-        let mut pending = self.graph.threads.iter().flat_map(|line| &line.pending);
-        self.asks |= pending.any(|(op, _)| op.kind == OpKind::IsFinished);
+        let known = self.path.len().saturating_sub(1);
+        let performed = self.graph.events[known..].iter().map(|event| event.op.kind);
+        let pending = self.graph.threads.iter().filter_map(|line| line.pending.last()).map(|(op, _)| op.kind);
+        self.asks |= performed.chain(pending).any(|kind| kind == OpKind::IsFinished);
         self.follow(execution);
         if cut && let Some(last) = self.path.last_mut() {
             last.child_cut = true;
             self.cut = true;
         }
         self.turn_races_round();
-        self.choose_otherwise();
+        self.choose_otherwise(known);
         if let Some(most) = self.bound {
-            self.note_conflicts(most);
+            self.note_conflicts(most, known);
         }
         if execution.stopped {
             if let Some(first) = execution.record.raced() {
@@ -588,7 +632,7 @@ impl Strategy for Optimal {
     fn report(&mut self, execution: &Finished<'_>) -> Report {
         let Some(most) = self.bound else { return Report::AsItIs };
         let graph = &self.graph;
-        let whole = PartialOrder::new(graph, steps_before(graph, graph.events.len()));
+        let whole = PartialOrder::new(graph, steps_before(graph, graph.events.len()), self.yields);
         let last = graph.events.last().filter(|_| execution.stopped);
         let enough = last.map(|last| whole.clone().up_to(last.thread.index(), execution.record.raced()));
         let Ok(cheapest) =
@@ -643,27 +687,33 @@ impl Node {
         None
     }
 
-    /// Where the bound has cut something off: a thread that has not been tried, may lead to something new, and
-    /// is within the bound. `cut` is set where one is not.
+    /// Where a bound has cut something off: a thread that has not been tried, may lead to something new, and
+    /// is within the bound on preemptions. `cut` is set where one is not. The limits are those on preemptions and
+    /// on yields.
     fn beyond_the_plans(
         &self,
         graph: &Graph,
         event: usize,
-        most: u32,
+        limits: (Option<u32>, Option<u32>),
         asks: bool,
         cut: &mut bool,
     ) -> Option<(Branch, ThreadId)> {
-        if self.asleep.iter().any(|taken| taken.inert && !(asks && taken.op.kind == OpKind::End)) {
+        let inert = |taken: &Taken| taken.inert && !(asks && taken.op.kind == OpKind::End);
+        if !self.held_below && self.asleep.iter().any(inert) {
             return None;
         }
-        let everything = self.all || self.inherited > 0;
+        let everything = self.all || self.inherited > 0 || self.held_below;
         for thread in self.enabled.iter() {
             let step = Step { thread: graph.threads[thread.index()].name, values: Vec::new() };
             let wanted = everything || self.wanted.contains(&step.thread);
             if !wanted || covered(&self.asleep, &step) {
                 continue;
             }
-            if PartialOrder::new(graph, steps_before(graph, event)).and(thread.index()).within(most) {
+            let within = |most| {
+                let order = PartialOrder::new(graph, steps_before(graph, event), limits.1);
+                order.and(thread.index()).within(most)
+            };
+            if limits.0.is_none_or(within) {
                 return Some((Branch::leaf(step, Op::default(), 0), thread));
             }
             *cut = true;

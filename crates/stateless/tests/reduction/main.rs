@@ -133,3 +133,14 @@ fn optimal_runs_every_terminal_order_once() {
 fn optimal_within_a_bound_runs_every_terminal_order_within_it_once() {
     verify_all(LIMITS, 60, |case| case.optimal_within_bounds());
 }
+
+#[test]
+fn optimal_within_the_fair_bound() {
+    for yields in 0..=1 {
+        let limits = Limits { yields: Some(yields), max_steps: 40, ..LIMITS };
+        for theme in [Theme::Spins, Theme::Mixed] {
+            verify_theme(theme, limits, 20, |case| case.optimal());
+            verify_theme(theme, limits, 20, |case| case.optimal_within_bounds());
+        }
+    }
+}
