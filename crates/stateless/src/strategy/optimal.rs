@@ -243,11 +243,7 @@ impl Optimal {
             }
             let point = &record.points()[event.point as usize];
             let enabled: ThreadSet = record.enabled(point).collect();
-            let held = self.yields.is_some() && {
-                let pending = record.pending(event.point as usize).iter().enumerate();
-                let mut able = pending.filter(|(_, pending)| pending.enabled);
-                able.any(|(thread, _)| !enabled.contains(ThreadId(thread as u32)))
-            };
+            let held = self.yields.is_some() && point.held_back;
             self.path.push(Node {
                 thread: event.thread,
                 fingerprint: point.fingerprint,
