@@ -20,6 +20,8 @@ fn main() {
         .args(["-C", "opt-level=3", "-C", "debuginfo=0", "-C", "strip=symbols"])
         // Places in the program are found along its frames.
         .args(["-C", "force-frame-pointers=yes"])
+        // What is linked against it by one name and preloaded by another is the same.
+        .args(["-C", "link-arg=-Wl,-soname,libselvedge_pthread.so"])
         .args(["--target", &variable("TARGET")])
         .arg("-o")
         .arg(&library)

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -36,6 +37,12 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Print a result that `check --json FILE` wrote
     Report(Report),
+    /// Compile C as gcc does, such that every access to memory can be checked: CC="selvedge cc"
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Cc(Compile),
+    /// Compile C++ as g++ does, such that every access to memory can be checked: CXX="selvedge c++"
+    #[command(name = "c++", disable_help_flag = true, disable_version_flag = true)]
+    Cxx(Compile),
     /// Run a Promela model: at random, along a trail, or as you choose
     #[command(after_help = STATUS)]
     Simulate(Simulate),
@@ -224,6 +231,13 @@ pub(crate) struct Replay {
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compile {
+    /// What the compiler takes
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
+    pub(crate) words: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

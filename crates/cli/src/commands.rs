@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow, bail};
 use clap::Parser as _;
 
-use crate::args::{Check, Cli, Command, Replay, Report};
+use crate::args::{Check, Cli, Command, Compile, Replay, Report};
 use crate::frontend::{self, Answer, Request};
 use crate::output::{Sink, Status, emit, refuse_html, style};
 
@@ -86,6 +86,16 @@ pub(crate) fn report(report: &Report) -> anyhow::Result<Status> {
         reports.iter().map(|report| selvedge_report::to_text(report, &style(false), None)).collect();
     emit(&mut std::io::stdout(), &texts.join("\n"))?;
     Ok(Status::Holds)
+}
+
+/// `selvedge cc` and `selvedge c++`: the compiler's exit status is the command's.
+pub(crate) fn compile(compiler: &str, compile: &Compile) -> anyhow::Result<Status> {
+    let failed = |error| anyhow!("cannot compile with {compiler}: {error}; is it installed?");
+    let mut command = selvedge_native::compiler(compiler, &compile.words).map_err(failed)?;
+    match command.status().map_err(failed)?.code() {
+        Some(0) => Ok(Status::Holds),
+        status => std::process::exit(status.unwrap_or(2)),
+    }
 }
 
 fn finish(sink: &mut Sink, answer: &Answer) -> anyhow::Result<Status> {

@@ -88,6 +88,7 @@ impl Words<'_> {
             op::WRITE => format!("write {name}"),
             op::CANCEL => format!("cancel {name}"),
             op::DESTROY => format!("destroy {name}"),
+            op::ASSUME => "assume what is not so".into(),
             op::TEST_CANCEL => "look whether it is cancelled".into(),
             _ => "go on".into(),
         }

@@ -277,6 +277,14 @@ impl<'a> NativeExecution<'a> {
                 self.mirror.exiting = true;
                 (0..self.mirror.threads.len()).for_each(|thread| self.mirror.update(thread));
             }
+            tag::ACCESS => {
+                let (cell, site) = (ObjectId::new(record[1] as u32), Site(record[3] as usize));
+                self.events.push(match record[2] {
+                    0 => LocalEvent::Read(cell, site),
+                    _ => LocalEvent::Write(cell, site),
+                });
+            }
+            tag::RETIRE => self.events.push(LocalEvent::Retire(ObjectId::new(record[1] as u32))),
             tag::FENCE => self.events.push(LocalEvent::Fence(engine_order(record[1] as u8))),
             tag::PUBLISH => {
                 let object = ObjectId::new(record[2] as u32);
@@ -458,7 +466,9 @@ impl Execution for NativeExecution<'_> {
     }
 
     fn all_ended(&self) -> bool {
-        self.mirror.alive == 0 || self.mirror.exiting
+        // A thread whose assumption is not met is of no interest any more.
+        let assumes = |thread: &Thread| !thread.ended && thread.pending.kind == op::ASSUME;
+        self.mirror.alive == 0 || self.mirror.exiting || self.mirror.threads.iter().any(assumes)
     }
 
     fn pending(&self, thread: ThreadId) -> Op {
@@ -561,7 +571,7 @@ impl Execution for NativeExecution<'_> {
         if !self.live {
             return None;
         }
-        let complete = self.all_ended();
+        let complete = self.mirror.alive == 0 || self.mirror.exiting && self.mirror.enabled.is_empty();
         if complete {
             self.live = false;
             // It runs what is to be done at the exit; all that it can want is that its log is read.

@@ -18,7 +18,7 @@ use crate::execution::NativeExecution;
 use crate::protocol::AREA_VARIABLE;
 
 /// The runtime, as `build.rs` has built it.
-const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libselvedge_pthread.so"));
+pub(crate) const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libselvedge_pthread.so"));
 
 /// Why an executable cannot be checked: what is wrong with it, and what to do.
 ///
@@ -52,9 +52,12 @@ pub struct NativeProgram {
     fails_by_status: bool,
     /// It calls `pthread_cancel`.
     cancels: bool,
+    /// It is compiled to tell of every access to memory.
+    is_instrumented: bool,
     /// What the last execution has printed.
     output: File,
     patience: Duration,
+    race_mode: bool,
 }
 
 impl NativeProgram {
@@ -79,8 +82,10 @@ impl NativeProgram {
             input: None,
             fails_by_status: false,
             cancels: found.cancels,
+            is_instrumented: found.is_instrumented,
             output,
             patience: Duration::from_secs(20),
+            race_mode: false,
         })
     }
 
@@ -108,6 +113,21 @@ impl NativeProgram {
         NativeProgram { patience, ..self }
     }
 
+    /// Whether plain accesses to memory are scheduling points. Needs a program that `selvedge cc` has compiled.
+    ///
+    /// # Errors
+    /// When the program is not compiled for it.
+    pub fn race_mode(self, race_mode: bool) -> Result<Self, NotCheckable> {
+        if race_mode && !self.is_instrumented {
+            let path = self.path.display();
+            return Err(NotCheckable(format!(
+                "{path} does not tell of its accesses to memory; for race mode compile it with `selvedge cc` or \
+                 `selvedge c++`"
+            )));
+        }
+        Ok(NativeProgram { race_mode, ..self })
+    }
+
     /// What the last execution has printed, to standard output and standard error, as far as it is of interest: at
     /// most its last 8 KiB.
     pub fn output(&self) -> String {
@@ -130,6 +150,7 @@ impl NativeProgram {
             LaunchError(format!("{}: {what}: {error}", self.path.display()))
         };
         let area = SharedArea::new().map_err(|error| failed("no memory to share with it", &error))?;
+        area.get().race_mode.store(u32::from(self.race_mode), std::sync::atomic::Ordering::Relaxed);
         area.get().cancels.store(u32::from(self.cancels), std::sync::atomic::Ordering::Relaxed);
         let mut runtime =
             memory_file(c"selvedge runtime").map_err(|error| failed("no memory for the runtime", &error))?;
@@ -183,7 +204,10 @@ impl NativeProgram {
                 return Err(LaunchError(format!("{}: {message}", self.path.display())));
             }
         }
-        Ok(zygote)
+        match zygote.area.text() {
+            refusal if refusal.is_empty() => Ok(zygote),
+            refusal => Err(LaunchError(format!("{}: {refusal}", self.path.display()))),
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -264,6 +288,7 @@ fn is_executable(path: &Path) -> bool {
 
 struct Found {
     cancels: bool,
+    is_instrumented: bool,
 }
 
 /// Looks at an executable; an error says why it cannot be checked.
@@ -306,7 +331,7 @@ fn examine(data: &[u8]) -> Result<Found, String> {
         file.dynamic_symbols()
             .any(|symbol| symbol.is_undefined() && symbol.name().is_ok_and(|found| found == name))
     };
-    Ok(Found { cancels: asks("pthread_cancel") })
+    Ok(Found { cancels: asks("pthread_cancel"), is_instrumented: asks("__tsan_init") })
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `launch.rs` | which executables can be checked; starting one |
+//! | `compiler.rs` | compiling programs that tell of every access |
 //! | `area.rs` | the memory that is shared with it |
 //! | `execution.rs` | an execution, a step at a time |
 //! | `mirror.rs` | threads and objects as the log tells of them |
@@ -26,6 +27,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod area;
+mod compiler;
 mod describe;
 mod execution;
 mod launch;
@@ -36,5 +38,6 @@ mod search;
 mod stuck;
 mod symbols;
 
+pub use compiler::compiler;
 pub use launch::{NativeProgram, NotCheckable};
 pub use search::{STRATEGIES, Search};

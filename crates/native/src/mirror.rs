@@ -92,7 +92,7 @@ impl Mirror {
 }
 
 /// The operations of the protocol, by their numbers.
-const KINDS: [OpKind; 32] = [
+const KINDS: [OpKind; 33] = [
     OpKind::Local,
     OpKind::End,
     OpKind::Join,
@@ -127,6 +127,7 @@ const KINDS: [OpKind; 32] = [
     OpKind::Unpark,
     OpKind::RefCount,
     OpKind::IsFinished,
+    OpKind::Local,
 ];
 
 fn id(plus_one: u32) -> Option<ObjectId> {

@@ -14,6 +14,9 @@
 //! | `mutex.rs`, `cond.rs`, `rwlock.rs`, `barrier.rs`, `sem.rs`, `once.rs`, `c11.rs` | what they synchronise with |
 //! | `time.rs` | clocks and sleeping |
 //! | `fault.rs` | failed assertions, aborts, crashes |
+//! | `heap.rs` | freed memory |
+//! | `memory.rs`, `tsan.rs` | accesses to memory and atomics, in programs that are compiled for it |
+//! | `verifier.rs` | the intrinsics of verification benchmarks |
 //! | `sys.rs` | what is used of the system |
 //!
 //! Nothing is allocated here: the program's heap is the program's.
@@ -23,7 +26,9 @@ mod c11;
 mod cancel;
 mod cond;
 mod fault;
+mod heap;
 mod key;
+mod memory;
 mod mutex;
 mod once;
 mod protocol;
@@ -36,6 +41,8 @@ mod start;
 mod sys;
 mod thread;
 mod time;
+mod tsan;
+mod verifier;
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 compile_error!("the runtime is for Linux on x86_64");

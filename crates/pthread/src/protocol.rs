@@ -46,6 +46,8 @@ pub(crate) struct Area {
     pub(crate) ahead: AtomicU32,
     /// Whether the program can ask threads to end: it has `pthread_cancel` among the functions that it calls.
     pub(crate) cancels: AtomicU32,
+    /// Whether plain accesses to memory are steps, in programs that are compiled for it.
+    pub(crate) race_mode: AtomicU32,
     /// The answer to the question that the program has asked, as [`pack`](Answer::pack) writes it.
     pub(crate) answer: AtomicU32,
     /// How many decisions are planned.
@@ -188,6 +190,8 @@ pub(crate) mod op {
     pub(crate) const DESTROY: u8 = 30;
     /// Looking whether someone has asked this thread to end.
     pub(crate) const TEST_CANCEL: u8 = 31;
+    /// An assumption that is not met: the thread never goes on.
+    pub(crate) const ASSUME: u8 = 32;
 
     /// Whether a switch after it is free.
     pub(crate) fn yields(kind: u8) -> bool {
@@ -237,8 +241,6 @@ pub(crate) mod stop {
     pub(crate) const DEADLOCK: u64 = 4;
     pub(crate) const USE_AFTER_FREE: u64 = 5;
     pub(crate) const DOUBLE_FREE: u64 = 6;
-    /// The execution is of no interest: `__VERIFIER_assume` was not met.
-    pub(crate) const ASSUMED_AWAY: u64 = 7;
 }
 
 /// What is said of how a step went, in the order in which the controlling side has the words.

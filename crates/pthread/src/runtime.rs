@@ -115,6 +115,12 @@ pub(crate) struct Runtime {
     exiter: u32,
     exiting: bool,
     time_passes: bool,
+    /// Plain accesses to memory are steps.
+    pub(crate) race_mode: bool,
+    /// How many steps were taken.
+    pub(crate) steps: u32,
+    /// The object of atomic sections, plus 1.
+    pub(crate) section: u32,
     /// Whether the program has robust mutexes: then a thread that ends looks for those that it holds.
     pub(crate) has_robust: bool,
     pub(crate) threads: [Thread; MAX_THREADS],
@@ -177,6 +183,9 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     exiter: 0,
     exiting: false,
     time_passes: false,
+    race_mode: false,
+    steps: 0,
+    section: 0,
     has_robust: false,
     threads: [NEW_THREAD; MAX_THREADS],
     objects: [NEW_OBJECT; MAX_OBJECTS],
@@ -202,6 +211,7 @@ pub(crate) fn begin(area: *const Area, stack_top: usize) {
     let area = runtime.area();
     runtime.plan_length = area.plan_length.load(Ordering::Relaxed) as usize;
     runtime.ahead = area.ahead.load(Ordering::Relaxed) != 0;
+    runtime.race_mode = area.race_mode.load(Ordering::Relaxed) != 0;
     runtime.phase = Phase::Running;
     let main = runtime.new_thread(0);
     let thread = &mut runtime.threads[main as usize];
@@ -328,6 +338,7 @@ impl Runtime {
     /// Ends a step, and says which thread takes the next.
     fn next(&mut self) -> u32 {
         self.yielded |= self.performed.yields();
+        self.steps += 1;
         let without = self.without_preemption();
         let chosen = match self.planned() {
             Some(Answer::Thread(thread)) if self.can_run(thread) => Some(thread),
@@ -403,16 +414,18 @@ impl Runtime {
         let timed = self.time_may_run_out(self.current);
         self.threads[me].gate = Gate::OPEN;
         if !open && !timed {
-            let text: &[u8] = match self.phase {
-                Phase::Leaving => {
-                    b"deadlock: while the process exits, it waits for something that no thread is left to do"
-                }
-                _ => b"deadlock: within __VERIFIER_atomic_begin and _end a thread waits for another",
-            };
+            let text: &[u8] =
+                b"deadlock: while the process exits, it waits for something that no thread is left to do";
             self.stop(stop::DEADLOCK, frame, 0, &[text]);
         }
         if self.phase == Phase::Leaving {
             self.performed = operation;
+        } else if operation.object != 0 {
+            let text: &[&[u8]] = &[
+                b"between __VERIFIER_atomic_begin and _end there is an operation on another object, ",
+                b"such as a lock or an atomic, which is not supported",
+            ];
+            self.stop(stop::UNSUPPORTED, frame, 0, text);
         }
         self.threads[me].signalled = false;
         !open

@@ -58,6 +58,12 @@ unsafe extern "C-unwind" fn controlled_main(
     // One heap for all threads: addresses do not depend on how the system schedules, and a thread costs less.
     // SAFETY: no thread has been created yet.
     unsafe { sys::mallopt(M_ARENA_MAX, 1) };
+    if thread::EARLY.load(Ordering::Relaxed) > 0 {
+        let text = b"a thread was created before main, in a constructor, which is not supported";
+        // SAFETY: the other side reads it in its turn.
+        unsafe { (&mut (*area.text.get()))[..text.len()].copy_from_slice(text) };
+        area.text_length.store(text.len() as u32, Ordering::Relaxed);
+    }
     serve(area);
     // A process of its own from here on.
     let here = 0_usize;

@@ -15,6 +15,9 @@ use crate::site::{Frame, frame};
 use crate::sys::{EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, Timespec, real};
 use crate::{cancel, fault, key, mutex, time};
 
+/// Threads that were created before `main`, and not joined.
+pub(crate) static EARLY: AtomicU32 = AtomicU32::new(0);
+
 /// The runtime's own key, plus 1.
 static OWN_KEY: AtomicU32 = AtomicU32::new(0);
 
@@ -169,6 +172,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_create(
     if is_on() {
         return create(handle, attributes, function, argument, false, frame!());
     }
+    EARLY.fetch_add(1, Ordering::Relaxed);
     // SAFETY: passed on.
     unsafe {
         real!(c"pthread_create", fn(*mut usize, *const c_void, usize, *mut c_void) -> c_int)(
@@ -221,6 +225,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_join(handle: usize, result: *mut 
     if is_on() {
         return join(handle, result, None, frame!());
     }
+    EARLY.fetch_sub(1, Ordering::Relaxed);
     // SAFETY: passed on.
     unsafe { real!(c"pthread_join", fn(usize, *mut *mut c_void) -> c_int)(handle, result) }
 }

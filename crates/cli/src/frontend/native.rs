@@ -29,6 +29,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
         "--depth",
         "--at-bound",
         "--strategy",
+        "--race-mode",
         "--max-executions",
         "--time",
         "--seed",
@@ -45,6 +46,7 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         .arguments(request.arguments.iter().cloned())
         .input(options.stdin.clone())
         .fails_by_status(options.exit_status);
+    let program = program.race_mode(options.race_mode)?;
     let program = match options.patience {
         Some(time) => program.patience(time.0),
         None => program,
@@ -96,6 +98,9 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         words.push(violation.schedule.to_string());
         if let Some(input) = &options.stdin {
             words.extend(["--stdin".into(), quote(&input.display().to_string())]);
+        }
+        if options.race_mode {
+            words.push("--race-mode".into());
         }
         if options.exit_status {
             words.push("--exit-status".into());

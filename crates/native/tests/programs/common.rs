@@ -1,5 +1,6 @@
 //! Compiling C programs and checking them.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -18,6 +19,21 @@ pub(crate) fn has(compiler: &str, test: &str) -> bool {
 /// The folder of C programs.
 pub(crate) fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/c").canonicalize().unwrap()
+}
+
+/// Compiles a program of the corpus such that it tells of its accesses to memory.
+#[track_caller]
+pub(crate) fn instrument(source: &str, flags: &[&str]) -> PathBuf {
+    let name =
+        format!("{}-instrumented{}", source.replace(['/', '.'], "-"), flags.concat().replace('/', "-"));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let mut words: Vec<OsString> =
+        vec!["-Wall".into(), corpus().join(source).into(), "-o".into(), (&program).into()];
+    words.extend(flags.iter().map(OsString::from));
+    let compiler = if source.ends_with(".cpp") { "g++" } else { "gcc" };
+    let output = selvedge_native::compiler(compiler, &words).unwrap().output().unwrap();
+    assert!(output.status.success(), "{source}\n{}", String::from_utf8_lossy(&output.stderr));
+    program
 }
 
 /// Compiles a program of the corpus, and says where it is.

@@ -4,6 +4,8 @@
 //! preemptions and with these words in its message; `// expect: holds` is none. `// options:` is what the command
 //! would be given.
 
+use std::path::Path;
+
 use selvedge_core::{Outcome, Verdict};
 use selvedge_native::{NativeProgram, Search};
 
@@ -56,9 +58,16 @@ pub(crate) fn check(source: &str, strategies: &[&str]) {
     if !has(if source.ends_with(".cpp") { "g++" } else { "gcc" }, source) {
         return;
     }
+    check_program(source, &compile(source, &[]), strategies);
+}
+
+/// Checks a compiled program.
+#[track_caller]
+pub(crate) fn check_program(source: &str, program: &Path, strategies: &[&str]) {
     let expected = expected(source);
-    let program = NativeProgram::open(&compile(source, &[])).unwrap();
+    let program = NativeProgram::open(program).unwrap();
     let program = program.fails_by_status(expected.options.contains("--exit-status"));
+    let program = program.race_mode(expected.options.contains("--race-mode")).unwrap();
     for strategy in strategies {
         let random = *strategy == "random";
         let search = Search {
