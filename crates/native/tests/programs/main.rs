@@ -3,4 +3,5 @@
 mod common;
 mod conformance;
 mod examples;
+mod generated;
 mod instrumented;
