@@ -202,6 +202,8 @@ impl Optimal {
         let mut guide = std::mem::take(&mut self.guide);
         let mut uncertain = self.uncertain;
         let known = self.path.len().saturating_sub(1);
+        let mut before = self.graph.events[..known].iter();
+        let mut yielded = self.yields.is_some() && before.any(|event| event.op.yields());
         for (index, event) in self.graph.events.iter().enumerate().skip(known) {
             let (values, arities) = self.graph.choices(index).iter().copied().unzip();
             let name = self.graph.threads[event.thread.index()].name;
@@ -243,10 +245,12 @@ impl Optimal {
             }
             let point = &record.points()[event.point as usize];
             let enabled: ThreadSet = record.enabled(point).collect();
-            let held = self.yields.is_some() && {
-                let pending = record.pending(event.point as usize).iter().enumerate();
-                let mut able = pending.filter(|(_, pending)| pending.enabled);
-                able.any(|(thread, _)| !enabled.contains(ThreadId(thread as u32)))
+            yielded |= self.yields.is_some() && index > 0 && self.graph.events[index - 1].op.yields();
+            let held = yielded && {
+                let steps = steps_before(&self.graph, index);
+                let mut others =
+                    (0..steps.len() as u32).map(ThreadId).filter(|other| !enabled.contains(*other));
+                others.any(|other| self.graph.status(&steps, other) != Status::Blocked)
             };
             self.path.push(Node {
                 thread: event.thread,
