@@ -187,6 +187,11 @@ impl Optimal {
     }
 
     /// How many executions were ended by one of their steps: something went wrong in it.
+    ///
+    /// ```
+    /// use selvedge_stateless::strategy::Optimal;
+    /// assert_eq!(Optimal::new().failed(), 0);
+    /// ```
     pub fn failed(&self) -> u64 {
         self.failed
     }
