@@ -187,6 +187,11 @@ impl Optimal {
     }
 
     /// How many executions were ended by one of their steps: something went wrong in it.
+    ///
+    /// ```
+    /// use selvedge_stateless::strategy::Optimal;
+    /// assert_eq!(Optimal::new().failed(), 0);
+    /// ```
     pub fn failed(&self) -> u64 {
         self.failed
     }
@@ -202,6 +207,8 @@ impl Optimal {
         let mut guide = std::mem::take(&mut self.guide);
         let mut uncertain = self.uncertain;
         let known = self.path.len().saturating_sub(1);
+        let mut before = self.graph.events[..known].iter();
+        let mut yielded = self.yields.is_some() && before.any(|event| event.op.yields());
         for (index, event) in self.graph.events.iter().enumerate().skip(known) {
             let (values, arities) = self.graph.choices(index).iter().copied().unzip();
             let name = self.graph.threads[event.thread.index()].name;
@@ -243,7 +250,13 @@ impl Optimal {
             }
             let point = &record.points()[event.point as usize];
             let enabled: ThreadSet = record.enabled(point).collect();
-            let held = self.yields.is_some() && point.held_back;
+            yielded |= self.yields.is_some() && index > 0 && self.graph.events[index - 1].op.yields();
+            let held = yielded && {
+                let steps = steps_before(&self.graph, index);
+                let mut others =
+                    (0..steps.len() as u32).map(ThreadId).filter(|other| !enabled.contains(*other));
+                others.any(|other| self.graph.status(&steps, other) != Status::Blocked)
+            };
             self.path.push(Node {
                 thread: event.thread,
                 fingerprint: point.fingerprint,
