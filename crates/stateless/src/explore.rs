@@ -436,6 +436,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     step,
                     arity,
                     enabled: allowed,
+                    held_back,
                     running,
                     preemptible,
                     preemptions,

@@ -93,6 +93,8 @@ pub(crate) struct Backtracking {
     graph: Graph,
     walk: RefCell<Walk>,
     cut_now: Cell<bool>,
+    /// Whether the fair bound held a thread back where the execution that runs was ended.
+    held_now: Cell<bool>,
     /// Whether the bound on preemptions has cut anything off.
     pub(crate) cut: bool,
     /// Executions that were ended because every thread that could go on was asleep.
@@ -108,6 +110,7 @@ impl Backtracking {
             graph: Graph::default(),
             walk: RefCell::default(),
             cut_now: Cell::new(false),
+            held_now: Cell::new(false),
             cut: false,
             blocked: 0,
         }
@@ -125,6 +128,7 @@ impl Backtracking {
     pub(crate) fn next(&mut self, prefix: &mut Prefix) -> bool {
         self.walk.get_mut().at = None;
         self.cut_now.set(false);
+        self.held_now.set(false);
         if !self.begun {
             self.begun = true;
             prefix.decisions.clear();
@@ -180,6 +184,7 @@ impl Backtracking {
             return Choice::Take(Decision::Thread(thread));
         }
         self.cut_now.set(over);
+        self.held_now.set(point.held_back && self.policy.fair);
         Choice::Prune
     }
 
@@ -255,7 +260,9 @@ impl Backtracking {
                 self.path[index].op = event.op;
             }
         }
-        if over && let Some(last) = self.path.last_mut() {
+        if (over || self.held_now.get())
+            && let Some(last) = self.path.last_mut()
+        {
             last.cut = true;
             last.child_cut = true;
         }

@@ -47,6 +47,8 @@ pub struct Point<'a> {
     /// The threads to choose from: those that are enabled and within the fair bound. Never empty when
     /// `arity` is 0.
     pub enabled: &'a ThreadSet,
+    /// Whether the fair bound holds another one back.
+    pub held_back: bool,
     /// The thread that took the last step.
     pub running: Option<ThreadId>,
     /// Whether a switch away from `running` would preempt it.

@@ -143,6 +143,8 @@ struct Walk {
     /// The execution so far, and whether it was ended by the bound.
     graph: Graph,
     cut: bool,
+    /// Whether the fair bound held a thread back where it was ended.
+    held: bool,
 }
 
 impl Optimal {
@@ -207,8 +209,6 @@ impl Optimal {
         let mut guide = std::mem::take(&mut self.guide);
         let mut uncertain = self.uncertain;
         let known = self.path.len().saturating_sub(1);
-        let mut before = self.graph.events[..known].iter();
-        let mut yielded = self.yields.is_some() && before.any(|event| event.op.yields());
         for (index, event) in self.graph.events.iter().enumerate().skip(known) {
             let (values, arities) = self.graph.choices(index).iter().copied().unzip();
             let name = self.graph.threads[event.thread.index()].name;
@@ -250,13 +250,7 @@ impl Optimal {
             }
             let point = &record.points()[event.point as usize];
             let enabled: ThreadSet = record.enabled(point).collect();
-            yielded |= self.yields.is_some() && index > 0 && self.graph.events[index - 1].op.yields();
-            let held = yielded && {
-                let steps = steps_before(&self.graph, index);
-                let mut others =
-                    (0..steps.len() as u32).map(ThreadId).filter(|other| !enabled.contains(*other));
-                others.any(|other| self.graph.status(&steps, other) != Status::Blocked)
-            };
+            let held = self.yields.is_some() && point.held_back;
             self.path.push(Node {
                 thread: event.thread,
                 fingerprint: point.fingerprint,
@@ -532,7 +526,7 @@ impl Strategy for Optimal {
     fn choose(&self, point: &Point<'_>) -> Choice {
         let record = point.record;
         let mut walk = self.walk.borrow_mut();
-        let Walk { asleep, planned, graph, cut } = &mut *walk;
+        let Walk { asleep, planned, graph, cut, held } = &mut *walk;
         let before = || self.path.last().map_or(Vec::new(), Node::inherited);
         let asleep = asleep.get_or_insert_with(before);
         if point.arity > 0 {
@@ -607,6 +601,7 @@ impl Strategy for Optimal {
             }
             *cut = true;
         }
+        *held = point.held_back && self.yields.is_some();
         Choice::Prune
     }
 
@@ -624,6 +619,11 @@ impl Strategy for Optimal {
         if cut && let Some(last) = self.path.last_mut() {
             last.child_cut = true;
             self.cut = true;
+        }
+        if self.walk.get_mut().held
+            && let Some(last) = self.path.last_mut()
+        {
+            last.child_held = true;
         }
         self.turn_races_round();
         self.choose_otherwise(known);

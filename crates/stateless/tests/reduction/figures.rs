@@ -157,6 +157,17 @@ fn programs_on_which_the_fair_bound_alone_was_incomplete() {
     assert_eq!(case.bpor_fair(), Ok(()));
 }
 
+/// Where every thread that can be chosen sleeps, and the fair bound holds the others back, the bound has cut something.
+#[test]
+fn programs_on_which_both_bounds_were_incomplete() {
+    let limits = Limits { yields: Some(1), max_steps: 40, ..LIMITS };
+    let text = "yield; add 0; spawn 1; spin-until 0 1; spawn 2 | yield; yield; exchange 0 0 2 | store 0 1";
+    let case = Case::new(&text.parse().unwrap(), limits).unwrap();
+    for result in [case.bpor(true), case.bpor(false), case.bpor_fair(), case.cb_por()] {
+        assert_eq!(result, Ok(()));
+    }
+}
+
 /// Programs on which source sets alone, without wakeup trees, begin executions that turn out to be covered.
 #[test]
 fn source_sets_begin_executions_that_wakeup_trees_do_not() {
