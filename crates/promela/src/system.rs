@@ -33,6 +33,8 @@ pub(crate) enum Wrong {
 
 /// More statements than this in one step are an atomic loop without an end.
 const LONGEST_STEP: u32 = 1_000_000;
+/// Statements that are written down of a step without an end.
+const LONGEST_RECORD: usize = 2000;
 
 /// A process in the middle of a step.
 struct Pending {
@@ -579,7 +581,7 @@ impl<'p> System<'p> {
         let prefix = self.path.len();
         while let Some(mut item) = self.pending.pop() {
             self.budget -= 1;
-            if self.budget == 0 {
+            if self.budget == 0 || self.goes_on_for_ever(&item.path) {
                 self.pending.clear();
                 self.emit_fault(Wrong::Fault(Fault::Endless, Pos::default()), pid, &item.path, out);
                 return;
@@ -597,6 +599,12 @@ impl<'p> System<'p> {
             self.free.push(item.state);
         }
         self.path.clear();
+    }
+
+    /// Whether a recorded step is one that the search knows to have no end: its beginning is enough.
+    fn goes_on_for_ever(&self, path: &[Micro]) -> bool {
+        let endless = |wrong: &Wrong| matches!(wrong, Wrong::Fault(Fault::Endless, _));
+        self.record && path.len() > LONGEST_RECORD && self.wrongs.iter().any(endless)
     }
 
     /// The moves that the claim can make: the states after them.
@@ -745,6 +753,10 @@ impl TransitionSystem for System<'_> {
 
     fn safe(&mut self, state: &[u8], process: u32) -> bool {
         crate::por::safe(self, state, process as usize)
+    }
+
+    fn private(&mut self, state: &[u8], process: u32) -> bool {
+        crate::por::private(self, state, process as usize)
     }
 }
 

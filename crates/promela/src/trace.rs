@@ -39,10 +39,13 @@ type Edge = (Taken, Vec<u8>, Option<u32>);
 
 /// Every step from a state, with its statements, and which processes have one.
 fn steps_from(system: &mut System<'_>, state: &[u8]) -> (Vec<Edge>, Vec<bool>) {
-    system.record = true;
-    system.paths.clear();
     let mut out = Successors::default();
     let count = system.processes(state);
+    // Once without writing anything down, so that a step without an end is known for one.
+    (0..count).for_each(|process| system.expand(state, process, false, &mut out));
+    out.clear();
+    system.record = true;
+    system.paths.clear();
     for process in 0..count {
         system.expand(state, process, false, &mut out);
     }

@@ -120,6 +120,60 @@ fn files_that_include_each_other_end() {
     assert!(matches!(load(&one, &[]), Err(Error::Read { .. })));
 }
 
+/// An atomic sequence that goes round for ever is a violation that is shown in time, and replays.
+#[test]
+fn an_endless_step_is_shown() {
+    let text = "byte x; active proctype P() { atomic { again: x = 1 }; goto again }";
+    let model = parse(text, "h.pml", None, &[]).expect("it is a model");
+    let start = Instant::now();
+    let outcome = check(&model, &Options::default(), &mut |_| true).expect("it is checked").outcome;
+    let violation = outcome.violation().expect("it does not end");
+    assert_eq!(violation.kind.name(), "step-limit");
+    let again = selvedge_promela::replay(&model, selvedge_promela::Claims::Check, &violation.schedule);
+    assert!(again.expect("it replays").outcome.violation().is_some());
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+/// What Spin refuses, refused here too.
+#[test]
+fn what_spin_refuses_is_refused() {
+    for (number, text) in REFUSED.iter().enumerate() {
+        let error = parse(text, "h.pml", None, &[]).expect_err(text).to_string();
+        assert!(error.starts_with("h.pml:1:"), "{number}: {error}");
+    }
+    if std::process::Command::new("spin").arg("-V").output().is_err() {
+        let required = std::env::var("SELVEDGE_REQUIRE_ORACLES").is_ok_and(|value| value == "1");
+        assert!(!required, "spin is required and not installed");
+        eprintln!("SKIPPED: what_spin_refuses_is_refused: spin not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for text in REFUSED {
+        std::fs::write(folder.path().join("h.pml"), text).expect("it can be written");
+        let mut spin = std::process::Command::new("spin");
+        let output = spin.args(["-a", "h.pml"]).current_dir(folder.path()).output().expect("Spin runs");
+        let told = String::from_utf8_lossy(&output.stdout).to_lowercase();
+        assert!(told.contains("error"), "Spin accepts {text}: {told}");
+    }
+}
+
+const REFUSED: [&str; 14] = [
+    "chan c = [2] of { byte }; active proctype P() { byte m; for (m in c) { skip } }",
+    "typedef M { byte a; int b }; chan c = [2] of { byte }; active proctype P() { M m; for (m in c) { skip } }",
+    "typedef M { byte a }; chan c; active proctype P() { M m; for (m in c) { skip } }",
+    "byte x; active proctype P() { L: x = 1 unless { x == 2 } }",
+    "byte x; active proctype P() { { L: x = 1 } unless { x == 2 } ; goto L }",
+    "byte x[3]; active proctype P() { for (x : 1..2) { skip } }",
+    "byte x; active proctype P() { if :: else -> skip :: else -> x = 1 fi }",
+    "byte x; active proctype P(byte a = 3) { x = a }",
+    "byte P; active proctype P() { skip }",
+    "mtype = { a, b }; byte a; active proctype P() { skip }",
+    "hidden chan c = [1] of { byte }; active proctype P() { c!1 }",
+    "byte c = [1] of { byte }; active proctype P() { skip }",
+    "byte x; active proctype bit() { x++ }",
+    "byte x; active proctype P() { x = 1; eval: goto eval }",
+];
+
 /// More processes than there can be, from the start: a violation without steps, not a defect.
 #[test]
 fn too_many_processes_at_the_start_are_a_violation() {

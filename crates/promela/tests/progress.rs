@@ -5,8 +5,11 @@ mod common;
 use common::{ask_spin, oracles};
 use selvedge_promela::{Claims, Options, Search, check, parse};
 
+/// A process type, the number of a process, and a label.
+type Label = (&'static str, u32, &'static str);
+
 /// Processes with progress labels, and the labels of each process by its number.
-const MODELS: [(&str, &[(&str, u32, &str)]); 5] = [
+const MODELS: [(&str, &[Label]); 5] = [
     (
         "byte x;\nactive proctype P() { do :: x < 3 -> x++ :: x == 2 -> progress: x = 0 :: else -> break od }\n\
          active proctype Q() { x = 1; progress_a: x = 2; x = 3 }",

@@ -239,11 +239,11 @@ impl Parser {
         let keyword = self.name("'proctype'")?;
         let name = match &*keyword {
             "init" => ":init:".to_string(),
-            "proctype" | "D_proctype" => self.name("the name of the process type")?.to_string(),
+            "proctype" | "D_proctype" => self.new_name("the name of the process type")?.to_string(),
             other => return self.fail(at, format!("expected 'proctype', found '{other}'")),
         };
         let is_init = name == ":init:";
-        if self.model.procs.iter().any(|p| p.name == name) {
+        if self.model.procs.iter().any(|p| p.name == name) || self.globals.contains_key(name.as_str()) {
             self.note(at, format!("'{name}' is declared twice"), None);
         }
         self.begin_process(name, at);
@@ -285,6 +285,9 @@ impl Parser {
                 let var = self.declarator(ty, hidden)?;
                 if var.array.is_some() {
                     self.note(var.at, "an array cannot be a parameter", Some("make it global"));
+                }
+                if var.init.is_some() || var.chan.is_some() {
+                    self.note(var.at, "a parameter has no initial value", None);
                 }
                 self.add_local(var);
                 // A comma may go on with the same type or begin another declaration.
@@ -367,7 +370,10 @@ impl Parser {
 
     fn declarator(&mut self, mut ty: Type, hidden: bool) -> Parse<Var> {
         let at = self.at();
-        let name = self.name("the name of a variable")?;
+        let name = self.new_name("the name of a variable")?;
+        if self.constants.contains_key(&name) {
+            return self.fail(at, format!("'{name}' is a symbolic name"));
+        }
         if self.accept(":") {
             let bits = self.constant("a number of bits")?;
             if !(1..=32).contains(&bits) {
@@ -394,6 +400,12 @@ impl Parser {
             if self.peek().is("[") && self.peek_at(2).is("]")
                 || self.peek().is("[") && ty == Type::Basic(Basic::Chan)
             {
+                if ty != Type::Basic(Basic::Chan) {
+                    return self.fail(at, format!("'{name}' is no channel"));
+                }
+                if hidden {
+                    return self.fail(at, format!("the channel '{name}' cannot be hidden"));
+                }
                 var.chan = Some(self.channel()?);
             } else {
                 var.init = Some(self.expression()?);

@@ -51,6 +51,67 @@ const MOST_ERRORS: usize = 50;
 /// Deeper nesting than this is not a model, and would exhaust the stack.
 const DEEPEST: u32 = 120;
 
+/// Words that name nothing else.
+const RESERVED: [&str; 57] = [
+    "active",
+    "assert",
+    "atomic",
+    "bit",
+    "bool",
+    "break",
+    "byte",
+    "chan",
+    "d_step",
+    "D_proctype",
+    "do",
+    "else",
+    "empty",
+    "enabled",
+    "eval",
+    "false",
+    "fi",
+    "for",
+    "full",
+    "get_priority",
+    "goto",
+    "hidden",
+    "if",
+    "init",
+    "inline",
+    "int",
+    "len",
+    "local",
+    "ltl",
+    "mtype",
+    "nempty",
+    "never",
+    "nfull",
+    "notrace",
+    "np_",
+    "od",
+    "of",
+    "pc_value",
+    "pid",
+    "printf",
+    "printm",
+    "priority",
+    "proctype",
+    "provided",
+    "return",
+    "run",
+    "select",
+    "set_priority",
+    "short",
+    "show",
+    "skip",
+    "timeout",
+    "trace",
+    "true",
+    "typedef",
+    "unless",
+    "unsigned",
+];
+
 /// A parse that failed; the error has been noted.
 pub(crate) struct Failed;
 pub(crate) type Parse<T> = Result<T, Failed>;
@@ -187,6 +248,16 @@ impl Parser {
                 self.fail(self.at(), format!("expected {what}, found '{found}'"))
             }
         }
+    }
+
+    /// A name that is being declared: not a word of the language.
+    fn new_name(&mut self, what: &str) -> Parse<Rc<str>> {
+        let at = self.at();
+        let name = self.name(what)?;
+        if RESERVED.contains(&&*name) {
+            return self.fail(at, format!("expected {what}, found '{name}', a word of the language"));
+        }
+        Ok(name)
     }
 
     fn note(&mut self, at: Pos, message: impl Into<String>, remedy: Option<&str>) {

@@ -105,7 +105,8 @@ impl Parser {
         }
         let mut labels = Vec::new();
         while self.peek().word().is_some() && self.peek_at(1).is(":") && !self.peek().is_word("else") {
-            labels.push(self.next().word().expect("looked").to_string());
+            let label = self.new_name("a label")?;
+            labels.push(label.to_string());
             self.next();
             let token = self.peek();
             if token.is("}") || token.is("::") || token.is_word("od") || token.is_word("fi") {
@@ -129,6 +130,18 @@ impl Parser {
         while self.peek().is_word("unless") {
             if self.in_trace {
                 return self.fail(self.at(), "a trace has no 'unless'");
+            }
+            // As in Spin: a label stands before a block, not before one statement or within the block.
+            let misplaced = match &statement.kind {
+                StmtKind::Block(seq) => seq.first().is_some_and(|first| !first.labels.is_empty()),
+                kind => !statement.labels.is_empty() && !ends_in_brace(kind),
+            };
+            if misplaced {
+                return self.fail_with(
+                    at,
+                    "a label before 'unless' is misplaced",
+                    "write L: { ... } unless ...",
+                );
             }
             self.next();
             let escape_at = self.at();
@@ -256,6 +269,10 @@ impl Parser {
             let seq = self.scoped()?;
             if seq.is_empty() {
                 return self.fail(at, "an option needs at least one statement");
+            }
+            let is_else = |seq: &Seq| matches!(seq[0].kind, StmtKind::Else);
+            if is_else(&seq) && list.iter().any(is_else) {
+                return self.fail(at, "a second 'else' in one choice");
             }
             list.push(seq);
         }
@@ -481,6 +498,9 @@ impl Parser {
         self.next();
         self.expect("(")?;
         let place = self.place()?;
+        if matches!(self.type_of(&place), Some((_, Some(_)))) {
+            return self.fail(at, "an array cannot count a loop");
+        }
         let variable = Expr { kind: ExprKind::Place(place.clone()), at };
         let binary =
             |op, a: &Expr, b: Expr| Expr { kind: ExprKind::Binary(op, Box::new(a.clone()), Box::new(b)), at };
@@ -507,6 +527,19 @@ impl Parser {
                     last = StmtKind::Assign(place.clone(), step_by_one(place, Binary::Add, at));
                 }
                 Some((Type::Basic(Basic::Chan), None)) => {
+                    // As in Spin, the message is a structure of the type that the channel is declared with.
+                    let mut fields = Vec::new();
+                    if let Some((ty @ Type::Struct(_), None)) = self.type_of(&place) {
+                        self.flatten(ty, None, &mut fields);
+                    }
+                    let declared = self.var(list.var).chan.as_ref().map(|init| &init.fields);
+                    if fields.is_empty() || declared != Some(&fields) {
+                        return self.fail_with(
+                            at,
+                            "the channel does not carry what this loop reads",
+                            "declare a typedef, the channel of that type, and a variable of it",
+                        );
+                    }
                     let counter = self.temporary(at);
                     let counted = Expr { kind: ExprKind::Place(counter.clone()), at };
                     first = self.make(StmtKind::Assign(counter.clone(), zero), at);
