@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use crate::protocol::{Gate, Op, access, note, object, op};
 use crate::runtime::{is_on, rt, visible, visible_when};
-use crate::site::{Frame, frame, is_unwinder};
+use crate::site::{Frame, frame};
 use crate::slot::small_object;
 use crate::sys::real;
 
@@ -56,9 +56,8 @@ fn once(control: *mut u32, routine: Routine, frame: Frame) {
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_once(control: *mut u32, routine: Routine) -> c_int {
-    let frame = frame!();
-    if is_on() && !is_unwinder(frame) {
-        once(control, routine, frame);
+    if is_on() {
+        once(control, routine, frame!());
         return 0;
     }
     // SAFETY: passed on.

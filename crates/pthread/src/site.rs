@@ -1,9 +1,6 @@
 //! Where in the program an operation is.
 
-use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-use crate::sys;
 
 /// Where the program has called the runtime.
 #[derive(Clone, Copy, Debug)]
@@ -87,25 +84,6 @@ impl Frame {
         }
         places
     }
-}
-
-/// Whether the caller is the compiler's library for unwinding stacks, which prepares itself once: that is no step of
-/// the program. Costs time.
-pub(crate) fn is_unwinder(frame: Frame) -> bool {
-    let mut found = sys::DlAddress {
-        file: std::ptr::null(),
-        base: std::ptr::null(),
-        name: std::ptr::null(),
-        address: std::ptr::null(),
-    };
-    // SAFETY: fills in what it finds; the name of the file is a C string that lasts.
-    let file = unsafe {
-        if sys::dladdr(frame.call as *const c_void, &mut found) == 0 || found.file.is_null() {
-            return false;
-        }
-        CStr::from_ptr(found.file).to_bytes()
-    };
-    file.windows(8).any(|part| part == b"libgcc_s")
 }
 
 /// Whether the instruction before this address, in the code of the executable, is a call.

@@ -74,20 +74,10 @@ unsafe extern "C" {
     pub(crate) fn sigaltstack(stack: *const SignalStack, old: *mut SignalStack) -> c_int;
     pub(crate) fn __errno_location() -> *mut c_int;
     pub(crate) fn strlen(text: *const c_char) -> usize;
-    pub(crate) fn dladdr(address: *const c_void, info: *mut DlAddress) -> c_int;
     pub(crate) fn dl_iterate_phdr(
         callback: extern "C" fn(*mut DlInfo, usize, *mut c_void) -> c_int,
         data: *mut c_void,
     ) -> c_int;
-}
-
-/// `Dl_info`.
-#[repr(C)]
-pub(crate) struct DlAddress {
-    pub(crate) file: *const c_char,
-    pub(crate) base: *const c_void,
-    pub(crate) name: *const c_char,
-    pub(crate) address: *const c_void,
 }
 
 /// `struct dl_phdr_info`, its beginning.

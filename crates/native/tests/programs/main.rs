@@ -3,5 +3,4 @@
 mod common;
 mod conformance;
 mod examples;
-mod generated;
 mod instrumented;
