@@ -4,3 +4,4 @@ mod common;
 mod conformance;
 mod examples;
 mod instrumented;
+mod papers;
