@@ -120,12 +120,9 @@ pub(crate) fn lock(mutex: Mutex, deadline: Option<u64>, frame: Frame) -> c_int {
 
 pub(crate) fn try_lock(mutex: Mutex, frame: Frame) -> c_int {
     let object = mutex.object(frame);
-    if is_mine(object) {
-        if mutex.kind() == RECURSIVE {
-            rt().object(object).count += 1;
-            return 0;
-        }
-        return EBUSY;
+    if is_mine(object) && mutex.kind() == RECURSIVE {
+        rt().object(object).count += 1;
+        return 0;
     }
     visible(Op::on(op::TRY_LOCK, access::WRITE, object), frame);
     let runtime = rt();
@@ -232,8 +229,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *mut c_void)
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut c_void) -> c_int {
-    if is_on() {
-        return lock(Mutex(mutex), None, frame!());
+    let frame = frame!();
+    if is_on() && !frame.is_unwinder() {
+        return lock(Mutex(mutex), None, frame);
     }
     // SAFETY: passed on.
     unsafe { real!(c"pthread_mutex_lock", fn(*mut c_void) -> c_int)(mutex) }
@@ -258,8 +256,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut c_void)
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut c_void) -> c_int {
-    if is_on() {
-        return unlock(Mutex(mutex), frame!());
+    let frame = frame!();
+    if is_on() && !frame.is_unwinder() {
+        return unlock(Mutex(mutex), frame);
     }
     // SAFETY: passed on.
     unsafe { real!(c"pthread_mutex_unlock", fn(*mut c_void) -> c_int)(mutex) }

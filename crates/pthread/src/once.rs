@@ -56,8 +56,9 @@ fn once(control: *mut u32, routine: Routine, frame: Frame) {
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_once(control: *mut u32, routine: Routine) -> c_int {
-    if is_on() {
-        once(control, routine, frame!());
+    let frame = frame!();
+    if is_on() && !frame.is_unwinder() {
+        once(control, routine, frame);
         return 0;
     }
     // SAFETY: passed on.

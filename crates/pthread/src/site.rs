@@ -33,6 +33,15 @@ pub(crate) fn set_code(from: usize, to: usize) {
     CODE[1].store(to, Ordering::Relaxed);
 }
 
+/// The code of the library that unwinds stacks, from and to. The locks that it takes and gives back at once are no
+/// business of the program's: nothing happens while one is held.
+static UNWINDER: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+
+pub(crate) fn set_unwinder(from: usize, to: usize) {
+    UNWINDER[0].store(from, Ordering::Relaxed);
+    UNWINDER[1].store(to, Ordering::Relaxed);
+}
+
 /// How many words above the frame are looked at for a return address into the executable.
 const LOOKED_AT: usize = 96;
 
@@ -46,6 +55,12 @@ impl Frame {
         // SAFETY: the frame is that of a running function, which has saved its caller's frame and where to return.
         let (outer, call) = unsafe { (*(frame as *const usize), *((frame + 8) as *const usize)) };
         Frame { call, outer, stack: frame + 16 }
+    }
+
+    /// Whether the unwinder calls: its locks are the C library's own.
+    #[inline]
+    pub(crate) fn is_unwinder(self) -> bool {
+        (UNWINDER[0].load(Ordering::Relaxed)..UNWINDER[1].load(Ordering::Relaxed)).contains(&self.call)
     }
 
     /// The place of the call, and those of the calls around it as far as they are easily found: in the executable if

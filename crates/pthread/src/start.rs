@@ -118,27 +118,36 @@ fn forget_environment() {
     }
 }
 
-/// Finds the executable's code.
+/// Finds the executable's code, and the unwinder's.
 fn find_code() {
-    extern "C" fn first(info: *mut sys::DlInfo, _: usize, _: *mut c_void) -> c_int {
+    extern "C" fn each(info: *mut sys::DlInfo, _: usize, seen: *mut c_void) -> c_int {
         const LOAD: u32 = 1;
         const EXECUTE: u32 = 1;
         // SAFETY: the loader gives valid headers.
         unsafe {
             let info = &*info;
+            // The first is the executable.
+            let is_first = !std::mem::replace(&mut *seen.cast::<bool>(), true);
+            let name = std::slice::from_raw_parts(info.name.cast::<u8>(), sys::strlen(info.name));
+            let is_unwinder = name.windows(8).any(|window| window == b"libgcc_s");
             for index in 0..usize::from(info.count) {
                 let header = &*info.headers.add(index);
                 if header.kind == LOAD && header.flags & EXECUTE != 0 {
                     let from = info.base + header.address as usize;
-                    site::set_code(from, from + header.memory_size as usize);
+                    let to = from + header.memory_size as usize;
+                    if is_first {
+                        site::set_code(from, to);
+                    } else if is_unwinder {
+                        site::set_unwinder(from, to);
+                    }
                 }
             }
         }
-        // The first is the executable; no need to see the others.
-        1
+        0
     }
-    // SAFETY: the callback takes what the loader gives.
-    unsafe { sys::dl_iterate_phdr(first, std::ptr::null_mut()) };
+    let mut seen = false;
+    // SAFETY: the callback takes what the loader gives, and this.
+    unsafe { sys::dl_iterate_phdr(each, (&raw mut seen).cast()) };
 }
 
 /// Forks a process for each request. Returns in those processes only.

@@ -3,4 +3,6 @@
 mod common;
 mod conformance;
 mod examples;
+mod generated;
 mod instrumented;
+mod papers;

@@ -1,0 +1,157 @@
+// Runs a generated program, which is its argument as crates/testgen writes it: statements are parted by ';', bodies by
+// '|'. Prints what each body remembers. The third implementation of what such programs mean.
+//
+// Only what stands for the program's own accesses to memory is instrumented: the functions at the top.
+#include <pthread.h>
+#include <sched.h>
+#include <assert.h>
+#include <selvedge.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BODIES = 8, STATEMENTS = 32, OBJECTS = 16 };
+
+static long atomics[OBJECTS];
+static int cells[OBJECTS];
+
+static long load(int a) { return __atomic_load_n(&atomics[a], __ATOMIC_SEQ_CST); }
+static void store(int a, long value) { __atomic_store_n(&atomics[a], value, __ATOMIC_SEQ_CST); }
+static long add(int a) { return __atomic_fetch_add(&atomics[a], 1, __ATOMIC_SEQ_CST); }
+static void read_cell(int c) { (void)*(volatile int *)&cells[c]; }
+static void write_cell(int c) { *(volatile int *)&cells[c] = 1; }
+
+// The expected value is a local of its own, which nobody else can see.
+__attribute__((no_sanitize_thread)) static long exchange(int a, long old, long new);
+
+#define PLAIN __attribute__((no_sanitize_thread))
+
+typedef struct {
+    char name[16];
+    long numbers[3];
+} Statement;
+
+static Statement statements[BODIES][STATEMENTS];
+static int lengths[BODIES], count;
+static pthread_mutex_t mutexes[OBJECTS];
+static pthread_cond_t condvars[OBJECTS];
+static pthread_t threads[BODIES];
+
+extern unsigned long __tsan_atomic64_compare_exchange_val(volatile void *at, unsigned long old, unsigned long new,
+                                                          int success, int failure);
+PLAIN static long exchange(int a, long old, long new) {
+    return (long)__tsan_atomic64_compare_exchange_val(&atomics[a], (unsigned long)old, (unsigned long)new, 5, 5);
+}
+
+PLAIN static void *run(void *argument) {
+    int body = (int)(long)argument;
+    int held[OBJECTS] = {0}, mine[BODIES] = {0};
+    long last = 0;
+    int remembers = 0;
+    for (int i = 0; i < lengths[body]; i++) {
+        const char *name = statements[body][i].name;
+        long *numbers = statements[body][i].numbers;
+        int n = (int)numbers[0];
+        long value = 0;
+        int remembered = 0;
+        if (strcmp(name, "lock") == 0) {
+            pthread_mutex_lock(&mutexes[n]);
+            held[n] = 1;
+        } else if (strcmp(name, "unlock") == 0) {
+            if (held[n])
+                pthread_mutex_unlock(&mutexes[n]);
+            held[n] = 0;
+        } else if (strcmp(name, "try-lock") == 0) {
+            value = pthread_mutex_trylock(&mutexes[n]) == 0;
+            held[n] |= (int)value;
+            remembered = 1;
+        } else if (strcmp(name, "wait") == 0) {
+            if (held[n])
+                pthread_cond_wait(&condvars[n], &mutexes[n]);
+        } else if (strcmp(name, "wait-timeout") == 0) {
+            if (held[n]) {
+                struct timespec limit;
+                clock_gettime(CLOCK_REALTIME, &limit);
+                limit.tv_sec++;
+                value = pthread_cond_timedwait(&condvars[n], &mutexes[n], &limit) != 0;
+                remembered = 1;
+            }
+        } else if (strcmp(name, "notify-one") == 0) {
+            pthread_cond_signal(&condvars[n]);
+        } else if (strcmp(name, "notify-all") == 0) {
+            pthread_cond_broadcast(&condvars[n]);
+        } else if (strcmp(name, "load") == 0) {
+            value = load(n);
+            remembered = 1;
+        } else if (strcmp(name, "store") == 0) {
+            store(n, numbers[1]);
+        } else if (strcmp(name, "store-next") == 0) {
+            store(n, (remembers ? last : 0) + 1);
+        } else if (strcmp(name, "add") == 0) {
+            value = add(n);
+            remembered = 1;
+        } else if (strcmp(name, "exchange") == 0) {
+            value = exchange(n, numbers[1], numbers[2]);
+            remembered = 1;
+        } else if (strcmp(name, "spawn") == 0) {
+            mine[n] = 1;
+            pthread_create(&threads[n], NULL, run, (void *)(long)n);
+        } else if (strcmp(name, "join") == 0) {
+            if (mine[n])
+                pthread_join(threads[n], NULL);
+            mine[n] = 0;
+        } else if (strcmp(name, "yield") == 0) {
+            sched_yield();
+        } else if (strcmp(name, "choose") == 0) {
+            if (n > 1) {
+                value = selvedge_choose(0, n - 1);
+                remembered = 1;
+            }
+        } else if (strcmp(name, "read") == 0) {
+            read_cell(n);
+        } else if (strcmp(name, "write") == 0) {
+            write_cell(n);
+        } else if (strcmp(name, "assert-not") == 0) {
+            assert(!(remembers && last == numbers[0]));
+        } else if (strcmp(name, "spin-until") == 0) {
+            while (load(n) != numbers[1])
+                sched_yield();
+            value = numbers[1];
+            remembered = 1;
+        } else {
+            fprintf(stderr, "no such statement: %s\n", name);
+            abort();
+        }
+        if (remembered) {
+            last = value;
+            remembers = 1;
+            printf("%d %ld\n", body, value);
+        }
+    }
+    return NULL;
+}
+
+PLAIN int main(int words, char **arguments) {
+    char *bodies = words > 1 ? arguments[1] : "", *next_body = bodies;
+    while (next_body && count < BODIES) {
+        char *body = next_body;
+        next_body = strchr(body, '|');
+        if (next_body)
+            *next_body++ = 0;
+        for (char *save = NULL, *text = strtok_r(body, ";", &save); text; text = strtok_r(NULL, ";", &save)) {
+            Statement *statement = &statements[count][lengths[count]];
+            long *numbers = statement->numbers;
+            if (sscanf(text, " %15s %ld %ld %ld", statement->name, &numbers[0], &numbers[1], &numbers[2]) >= 1)
+                lengths[count]++;
+        }
+        count++;
+    }
+    for (int i = 0; i < OBJECTS; i++) {
+        pthread_mutex_init(&mutexes[i], NULL);
+        pthread_cond_init(&condvars[i], NULL);
+    }
+    run(NULL);
+    // Not a return: that would end the others.
+    pthread_exit(NULL);
+}

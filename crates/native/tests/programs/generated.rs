@@ -1,0 +1,160 @@
+//! Generated programs, run in C under control, against brute force over their statements: the same executions, partial
+//! orders and states at every bound, and the same outcomes.
+//!
+//! `SELVEDGE_LONG=N` runs N times as many programs.
+
+use std::path::Path;
+
+use selvedge_core::{CoverageRow, Decision, Outcome, Schedule, ViolationKind};
+use selvedge_native::NativeProgram;
+use selvedge_stateless::strategy::{CbPor, Cost, Iterative};
+use selvedge_stateless::{Coverage, Explorer, Settings, Strategy};
+use selvedge_testgen::{End, Enumeration, Limits, Program, Statement, Theme, enumerate, generate};
+
+use crate::common::{has, instrument};
+
+const YIELDS: u32 = 1;
+const MAX_STEPS: usize = 30;
+
+fn settings() -> Settings<'static> {
+    Settings {
+        yields: Some(YIELDS),
+        max_steps: MAX_STEPS,
+        coverage: Coverage::States,
+        keep_going: true,
+        shorten: 0,
+        ..Settings::default()
+    }
+}
+
+fn native(interpreter: &Path, program: &Program, race_mode: bool) -> NativeProgram {
+    let native = NativeProgram::open(interpreter).unwrap().arguments([program.to_string()]);
+    native.race_mode(race_mode).unwrap()
+}
+
+fn search(native: &NativeProgram, strategy: &mut dyn Strategy) -> Outcome {
+    Explorer::new(native, settings()).unwrap().search(strategy, &mut |_| ()).unwrap()
+}
+
+fn same_row(all: &Enumeration, row: &CoverageRow, executions: bool, what: &str) {
+    let counted = [row.executions.filter(|_| executions), row.distinct, row.states.filter(|_| executions)];
+    let expected = [
+        Some(all.within(row.bound).count() as u64).filter(|_| executions),
+        Some(all.orders_within(row.bound) as u64),
+        Some(all.states_within(row.bound) as u64).filter(|_| executions),
+    ];
+    assert_eq!(counted, expected, "{what}, bound {}", row.bound);
+}
+
+/// Checks one program; says whether it was small enough.
+fn verify(interpreter: &Path, program: &Program, race_mode: bool) -> bool {
+    let limits =
+        Limits { preemptions: None, yields: Some(YIELDS), max_steps: MAX_STEPS, executions: 150, race_mode };
+    let Some(all) = enumerate(program, limits) else { return false };
+    let native = native(interpreter, program, race_mode);
+    let what = program.to_string();
+    let outcome = search(&native, &mut Iterative::new(Cost::Preemptions, None));
+    let bounds = outcome.rows.iter().map(|row| row.bound);
+    assert!(bounds.eq(0..=all.most_preemptions()), "{what}: {:?}", outcome.rows);
+    for row in &outcome.rows {
+        same_row(&all, row, true, &what);
+    }
+    let fewest = all.runs.iter().filter(|run| run.is_violation()).map(|run| run.preemptions).min();
+    assert_eq!(outcome.violation().map(|violation| violation.preemptions), fewest, "{what}");
+    // With reduction: the orders, whatever it takes to reach them.
+    let outcome = search(&native, &mut CbPor::new(Some(2), Some(YIELDS)));
+    let row = outcome.rows.last().unwrap_or_else(|| panic!("{what}: no rows"));
+    same_row(&all, row, false, &what);
+    // One by one: what the bodies remembered, and how it ended.
+    let every = all.runs.len() / 4 + 1;
+    for run in all.runs.iter().step_by(every) {
+        let schedule = Schedule(run.schedule.clone());
+        let settings = Settings { shorten: 0, ..settings() };
+        let outcome = Explorer::new(&native, settings).unwrap().replay(&schedule).unwrap();
+        let kind = outcome.violation().map(|violation| match violation.kind {
+            // A deadlock for a known reason.
+            ViolationKind::LostSignal => ViolationKind::Deadlock,
+            kind => kind,
+        });
+        assert!(run.outcome.end.is(kind), "{what}: {kind:?} and {:?} by {schedule}", run.outcome);
+        if run.outcome.end == End::Race {
+            // It is the engine that sees a race; the program has gone on.
+            continue;
+        }
+        let mut remembered = vec![Vec::new(); program.bodies.len()];
+        for line in native.output().lines() {
+            let numbers: Vec<i64> = line.split(' ').filter_map(|number| number.parse().ok()).collect();
+            if let [body, value] = numbers[..] {
+                remembered[body as usize].push(value);
+            }
+        }
+        assert_eq!(remembered, run.outcome.registers, "{what}, {:?}", run.schedule);
+    }
+    debug_assert!(all.runs.iter().all(|run| matches!(run.schedule.first(), Some(Decision::Thread(_)))));
+    true
+}
+
+fn verify_theme(theme: Theme, race_mode: bool, programs: u64) {
+    if !has("gcc", "generated programs") {
+        return;
+    }
+    let times: u64 = std::env::var("SELVEDGE_LONG").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let interpreter = instrument("generated/interpreter.c", &[&format!("-DTHEME={theme:?}{race_mode}")]);
+    let (mut verified, mut seed) = (0, 0);
+    while verified < programs * times {
+        let program = generate(theme, seed + 2_000_000);
+        seed += 1;
+        assert!(seed < programs * times * 100, "enough programs must be small enough to enumerate");
+        // C has no parking.
+        let parks = |statement: &Statement| {
+            matches!(statement, Statement::Park | Statement::ParkTimeout | Statement::Unpark(_))
+        };
+        // What is accessed before there are threads is no step.
+        let accesses = |statement: &&Statement| matches!(statement, Statement::Read(_) | Statement::Write(_));
+        let spawns = |statement: &&Statement| matches!(statement, Statement::Spawn(_));
+        let early = race_mode && program.bodies[0].iter().take_while(|s| !spawns(s)).any(|s| accesses(&s));
+        if !early && !program.has(parks) && verify(&interpreter, &program, race_mode) {
+            verified += 1;
+        }
+    }
+}
+
+#[test]
+fn atomics() {
+    verify_theme(Theme::Atomics, false, 20);
+}
+
+#[test]
+fn locks() {
+    verify_theme(Theme::Locks, false, 20);
+}
+
+#[test]
+fn condvars() {
+    verify_theme(Theme::Condvars, false, 30);
+}
+
+#[test]
+fn threads() {
+    verify_theme(Theme::Threads, false, 10);
+}
+
+#[test]
+fn cells() {
+    verify_theme(Theme::Cells, false, 20);
+}
+
+#[test]
+fn cells_in_race_mode() {
+    verify_theme(Theme::Cells, true, 20);
+}
+
+#[test]
+fn spins() {
+    verify_theme(Theme::Spins, false, 20);
+}
+
+#[test]
+fn mixed() {
+    verify_theme(Theme::Mixed, false, 30);
+}
