@@ -109,7 +109,7 @@ impl Symbols {
         if places.iter().all(|place| place.function.is_none())
             && let Some(name) = loader.find_symbol(address)
         {
-            let name = addr2line::demangle_auto(name.into(), None).into_owned();
+            let name = demangled(name);
             places.push(Place { function: Some(name), location: None });
         }
         Some(places)
@@ -197,8 +197,28 @@ fn variables(path: &Path) -> Option<Vec<Variable>> {
     let file = object::read::File::parse(&*data).ok()?;
     let data = file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Data && symbol.size() > 0);
     let named = data.filter_map(|symbol| {
-        let name = addr2line::demangle_auto(symbol.name().ok()?.into(), None).into_owned();
+        let name = demangled(symbol.name().ok()?);
         Some(Variable { address: symbol.address(), size: symbol.size(), name })
     });
     Some(named.collect())
+}
+
+/// A name as its program's text has it. A name of C is not mangled, although `x` could be read as a mangled type.
+fn demangled(name: &str) -> String {
+    if !name.starts_with("_Z") && !name.starts_with("_R") {
+        return name.to_string();
+    }
+    addr2line::demangle_auto(name.into(), None).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_c_stay_as_they_are() {
+        assert_eq!(demangled("x"), "x");
+        assert_eq!(demangled("main"), "main");
+        assert_eq!(demangled("_ZN3foo3barEv"), "foo::bar()");
+    }
 }
