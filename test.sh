@@ -40,6 +40,10 @@ oracle() {
 # Outside oracles that tests ask: Spin, and the C compiler that it needs for a search.
 oracle spin spin
 oracle gcc gcc
+# C and C++ programs are compiled in tests, and some of Debian's are checked as they are.
+oracle g++ g++
+oracle pigz pigz
+oracle pbzip2 pbzip2
 
 if cargo fmt --version >/dev/null 2>&1; then
     step "format" cargo fmt --all --check

@@ -89,6 +89,8 @@ impl Words<'_> {
             op::CANCEL => format!("cancel {name}"),
             op::DESTROY => format!("destroy {name}"),
             op::ASSUME => "assume what is not so".into(),
+            op::SIGNAL_WAIT => "wait for a signal of the system".into(),
+            op::KILL => format!("send a signal to {name}"),
             op::TEST_CANCEL => "look whether it is cancelled".into(),
             _ => "go on".into(),
         }
@@ -149,6 +151,9 @@ impl Words<'_> {
             ),
             op::JOIN => format!("waits for {name} to end"),
             op::BARRIER_PASS => format!("waits at {name} for the other threads"),
+            op::SIGNAL_WAIT => {
+                "waits for a signal of the system, and no thread is left that could send it".into()
+            }
             op::TAKE => format!("waits for {name} to be posted"),
             _ => format!("waits to {}{}", self.action(operation), holder(operation.object)),
         };

@@ -92,7 +92,7 @@ impl Mirror {
 }
 
 /// The operations of the protocol, by their numbers.
-const KINDS: [OpKind; 33] = [
+const KINDS: [OpKind; 35] = [
     OpKind::Local,
     OpKind::End,
     OpKind::Join,
@@ -128,6 +128,9 @@ const KINDS: [OpKind; 33] = [
     OpKind::RefCount,
     OpKind::IsFinished,
     OpKind::Local,
+    // A signal of the system.
+    OpKind::Park,
+    OpKind::Unpark,
 ];
 
 fn id(plus_one: u32) -> Option<ObjectId> {

@@ -10,6 +10,9 @@ use crate::sys::real;
 const KEYS: usize = 1024;
 const ITERATIONS: usize = 4;
 
+/// One more than the largest key that has a destructor.
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
+
 /// The destructor of each key; 0 for none.
 static DESTRUCTORS: [AtomicUsize; KEYS] = [const { AtomicUsize::new(0) }; KEYS];
 
@@ -28,6 +31,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_key_create(key: *mut u32, destruc
         let key = unsafe { *key } as usize;
         if let Some(slot) = DESTRUCTORS.get(key) {
             slot.store(destructor, Ordering::Relaxed);
+            if destructor != 0 {
+                LARGEST.fetch_max(key + 1, Ordering::Relaxed);
+            }
         }
     }
     failed
@@ -51,7 +57,7 @@ pub(crate) fn run_destructors() {
     debug_assert!(is_on());
     for _ in 0..ITERATIONS {
         let mut any = false;
-        for (key, slot) in DESTRUCTORS.iter().enumerate() {
+        for (key, slot) in DESTRUCTORS.iter().enumerate().take(LARGEST.load(Ordering::Relaxed)) {
             let destructor = slot.load(Ordering::Relaxed);
             if destructor == 0 {
                 continue;

@@ -10,7 +10,7 @@
 //! | `runtime.rs` | threads, objects, who runs next, virtual time |
 //! | `slot.rs` | which object a piece of the program's memory is |
 //! | `site.rs` | places in the program |
-//! | `thread.rs`, `key.rs`, `cancel.rs` | threads |
+//! | `thread.rs`, `key.rs`, `cancel.rs`, `signal.rs` | threads |
 //! | `mutex.rs`, `cond.rs`, `rwlock.rs`, `barrier.rs`, `sem.rs`, `once.rs`, `c11.rs` | what they synchronise with |
 //! | `time.rs` | clocks and sleeping |
 //! | `fault.rs` | failed assertions, aborts, crashes |
@@ -35,6 +35,7 @@ mod protocol;
 mod runtime;
 mod rwlock;
 mod sem;
+mod signal;
 mod site;
 mod slot;
 mod start;

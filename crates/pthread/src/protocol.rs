@@ -192,6 +192,10 @@ pub(crate) mod op {
     pub(crate) const TEST_CANCEL: u8 = 31;
     /// An assumption that is not met: the thread never goes on.
     pub(crate) const ASSUME: u8 = 32;
+    /// Waiting for a signal of the system.
+    pub(crate) const SIGNAL_WAIT: u8 = 33;
+    /// Sending one to a thread.
+    pub(crate) const KILL: u8 = 34;
 
     /// Whether a switch after it is free.
     pub(crate) fn yields(kind: u8) -> bool {

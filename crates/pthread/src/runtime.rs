@@ -72,6 +72,9 @@ pub(crate) struct Thread {
     /// It waits where a request to end wakes it.
     pub(crate) in_cancellable_wait: bool,
     pub(crate) woken_to_cancel: bool,
+    /// The signals that it waits for in `sigwait`, and the one that it was sent.
+    pub(crate) awaited_signals: u64,
+    pub(crate) sent_signal: c_int,
     /// In an atomic section, how deep.
     pub(crate) atomic: u32,
 }
@@ -157,6 +160,8 @@ const NEW_THREAD: Thread = Thread {
     cancelled: false,
     in_cancellable_wait: false,
     woken_to_cancel: false,
+    awaited_signals: 0,
+    sent_signal: 0,
     atomic: 0,
 };
 

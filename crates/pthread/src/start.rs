@@ -64,11 +64,15 @@ unsafe extern "C-unwind" fn controlled_main(
         unsafe { (&mut (*area.text.get()))[..text.len()].copy_from_slice(text) };
         area.text_length.store(text.len() as u32, Ordering::Relaxed);
     }
+    // Whatever every execution needs and inherits is done once.
+    fault::catch_signals();
+    thread::make_own_key();
+    // SAFETY: the heap grows here rather than in each execution.
+    unsafe { sys::free(sys::malloc(HEAP)) };
     serve(area);
     // A process of its own from here on.
     let here = 0_usize;
     begin(area, (&raw const here as usize).max(argv as usize));
-    fault::catch_signals();
     thread::register_main();
     // SAFETY: the arguments of `main`.
     let status = unsafe { main(argc, argv, environment) };
@@ -77,6 +81,7 @@ unsafe extern "C-unwind" fn controlled_main(
 }
 
 const M_ARENA_MAX: c_int = -8;
+const HEAP: usize = 100_000;
 
 /// The shared area, if the command has given one.
 fn map_area() -> Option<&'static Area> {

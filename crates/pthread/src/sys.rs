@@ -67,6 +67,7 @@ unsafe extern "C" {
     pub(crate) fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
     pub(crate) fn prctl(option: c_int, ...) -> c_int;
     pub(crate) fn fflush(stream: *mut c_void) -> c_int;
+    pub(crate) fn free(block: *mut c_void);
     pub(crate) fn malloc(size: usize) -> *mut c_void;
     pub(crate) fn malloc_usable_size(block: *mut c_void) -> usize;
     pub(crate) fn mallopt(parameter: c_int, value: c_int) -> c_int;

@@ -21,8 +21,8 @@ pub(crate) static EARLY: AtomicU32 = AtomicU32::new(0);
 /// The runtime's own key, plus 1.
 static OWN_KEY: AtomicU32 = AtomicU32::new(0);
 
-/// Prepares the first thread.
-pub(crate) fn register_main() {
+/// Makes the runtime's own key, before there are executions.
+pub(crate) fn make_own_key() {
     let mut own = 0_u32;
     // SAFETY: the key is a local, and the destructor is of the right type.
     let failed = unsafe {
@@ -31,10 +31,14 @@ pub(crate) fn register_main() {
             done,
         )
     };
-    if failed != 0 {
+    OWN_KEY.store(if failed == 0 { own + 1 } else { 0 }, Ordering::Relaxed);
+}
+
+/// Prepares the first thread.
+pub(crate) fn register_main() {
+    if OWN_KEY.load(Ordering::Relaxed) == 0 {
         rt().stop(stop::UNSUPPORTED, Frame::NONE, 0, &[b"no thread-specific key is left for the runtime"]);
     }
-    OWN_KEY.store(own + 1, Ordering::Relaxed);
     rt().threads[0].handle = own_handle();
     set_own_key();
 }

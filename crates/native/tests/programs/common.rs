@@ -7,9 +7,18 @@ use std::process::Command;
 /// Whether there is a C compiler; without one the test is skipped, by name.
 #[track_caller]
 pub(crate) fn has(compiler: &str, test: &str) -> bool {
-    if Command::new(compiler).arg("--version").output().is_ok_and(|output| output.status.success()) {
-        return true;
-    }
+    let works = Command::new(compiler).arg("--version").output().is_ok_and(|output| output.status.success());
+    works || skip(compiler, test)
+}
+
+/// Whether a program of Debian's is installed; without it the test is skipped, by name.
+#[track_caller]
+pub(crate) fn check_installed(program: &str, test: &str) -> bool {
+    Path::new("/usr/bin").join(program).exists() || skip(program, test)
+}
+
+#[track_caller]
+fn skip(compiler: &str, test: &str) -> bool {
     let required = std::env::var("SELVEDGE_REQUIRE_ORACLES").is_ok_and(|value| value == "1");
     assert!(!required, "{test}: {compiler} is not installed");
     eprintln!("SKIPPED: {test}: {compiler} not installed");

@@ -6,3 +6,4 @@ mod examples;
 mod generated;
 mod instrumented;
 mod papers;
+mod software;

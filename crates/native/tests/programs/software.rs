@@ -1,0 +1,89 @@
+//! Programs from Debian's packages, as they are: no false alarms. What a search covers of them in a test is little; that
+//! they are run at all, under schedules that differ, is what is tested.
+
+use std::path::{Path, PathBuf};
+
+use selvedge_core::Verdict;
+use selvedge_native::{NativeProgram, Search};
+
+use crate::common::{check_installed, compile, has};
+
+/// A file in the folder of the tests.
+fn file(name: &str, content: &[u8]) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, content).unwrap();
+    path
+}
+
+/// Explores a program up to a bound, and perhaps not all of it. Says how many executions there were.
+#[track_caller]
+fn explore(program: &str, words: &[&str], preemptions: u32, executions: u64) -> u64 {
+    let program = NativeProgram::open(Path::new(program)).unwrap().fails_by_status(true);
+    let program = program.arguments(words.iter().map(|word| word.to_string()));
+    let search = Search {
+        strategy: Some("icb".into()),
+        preemptions: Some(preemptions),
+        max_executions: Some(executions),
+        ..Search::default()
+    };
+    let outcome = search.check(&program, None, &mut |_| ()).unwrap();
+    assert!(
+        !matches!(outcome.verdict, Verdict::Violated(_)),
+        "{words:?}: {outcome:#?}\n{}",
+        program.output()
+    );
+    outcome.statistics.executions.unwrap()
+}
+
+#[test]
+fn pigz_compresses() {
+    if !check_installed("pigz", "pigz_compresses") {
+        return;
+    }
+    let text: Vec<u8> = (0..200_000_u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
+    let input = file("pigz-input", &text);
+    let words = ["-p", "2", "-c", input.to_str().unwrap()];
+    for preemptions in [0, 1] {
+        assert!(explore("/usr/bin/pigz", &words, preemptions, 60) > 20);
+    }
+}
+
+#[test]
+fn pbzip2_compresses() {
+    if !check_installed("pbzip2", "pbzip2_compresses") {
+        return;
+    }
+    let text: Vec<u8> = (0..120_000_u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
+    let input = file("pbzip2-input", &text);
+    let words = ["-p2", "-b1", "-c", "-k", input.to_str().unwrap()];
+    for preemptions in [0, 1] {
+        assert!(explore("/usr/bin/pbzip2", &words, preemptions, 30) > 20);
+    }
+}
+
+#[test]
+fn sort_sorts_with_two_threads() {
+    if !check_installed("sort", "sort_sorts_with_two_threads") {
+        return;
+    }
+    // It creates threads for more than 131,072 lines only.
+    let lines: String = (0..140_000_u32).map(|n| format!("{:05}\n", n.wrapping_mul(7919) % 99_991)).collect();
+    let input = file("sort-input", lines.as_bytes());
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sort-output");
+    let words = ["--parallel=2", "-o", output.to_str().unwrap(), input.to_str().unwrap()];
+    for preemptions in [0, 1] {
+        // Without a preemption one part is sorted after the other, and there is one way to do that.
+        assert!(explore("/usr/bin/sort", &words, preemptions, 5) > u64::from(preemptions));
+        let sorted = std::fs::read_to_string(&output).unwrap();
+        assert!(sorted.lines().is_sorted() && sorted.lines().count() == 140_000);
+    }
+}
+
+#[test]
+fn async_adds_up() {
+    if !has("g++", "async_adds_up") {
+        return;
+    }
+    let program = compile("examples/async.cpp", &["-O2"]);
+    assert!(explore(program.to_str().unwrap(), &[], 1, 10_000) > 2);
+}

@@ -1,0 +1,75 @@
+//! Threads that wait for signals of the system, and signals that threads send each other.
+//!
+//! A thread in `sigwait` waits until another sends it one of its signals by `pthread_kill`; signals from outside of the
+//! program do not come in an execution.
+
+use std::ffi::c_int;
+
+use crate::cancel;
+use crate::protocol::{Gate, Op, access, op, stop};
+use crate::runtime::{is_on, rt, visible};
+use crate::site::{Frame, frame};
+use crate::sys::{ESRCH, real};
+use crate::thread;
+
+/// `sigset_t`: its first word has the signals.
+type SignalSet = u64;
+
+/// Waits for one of the signals.
+fn wait(set: *const SignalSet, frame: Frame) -> c_int {
+    cancel::act(frame);
+    let me = rt().current as usize;
+    let object = rt().threads[me].object;
+    // SAFETY: the program's set.
+    rt().threads[me].awaited_signals = unsafe { *set };
+    let gate = Gate { needs_signal: true, ..Gate::OPEN };
+    cancel::visible_when(Op::on(op::SIGNAL_WAIT, access::READ, object), gate, frame);
+    rt().threads[me].awaited_signals = 0;
+    rt().threads[me].sent_signal
+}
+
+/// `sigwait`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn sigwait(set: *const SignalSet, signal: *mut c_int) -> c_int {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"sigwait", fn(*const SignalSet, *mut c_int) -> c_int)(set, signal) };
+    }
+    let sent = wait(set, frame!());
+    // SAFETY: the program's.
+    unsafe { *signal = sent };
+    0
+}
+
+/// `pthread_kill`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_kill(handle: usize, signal: c_int) -> c_int {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"pthread_kill", fn(usize, c_int) -> c_int)(handle, signal) };
+    }
+    let Some(target) = thread::find(handle) else { return ESRCH };
+    let frame = frame!();
+    let object = rt().threads[target as usize].object;
+    visible(Op::on(op::KILL, access::WRITE, object), frame);
+    let state = &mut rt().threads[target as usize];
+    if signal == 0 || state.ended {
+        return 0;
+    }
+    if !(1..=64).contains(&signal) || state.awaited_signals >> (signal - 1) & 1 == 0 {
+        let message: &[&[u8]] =
+            &[b"a thread sends a signal to one that does not wait for it, which is not supported"];
+        rt().stop(stop::UNSUPPORTED, frame, 0, message);
+    }
+    if !state.signalled {
+        state.sent_signal = signal;
+        rt().signal(target);
+    }
+    0
+}
