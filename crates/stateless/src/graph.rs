@@ -20,6 +20,8 @@ pub(crate) struct Event {
     pub(crate) point: u32,
     /// How many objects were known before it.
     objects: u32,
+    /// Those of the first 64 threads, as bits, whose race with it is among [`Graph::races`] or was.
+    raced: u64,
 }
 
 /// A thread of an execution.
@@ -188,7 +190,8 @@ impl Graph {
             };
             let number = self.threads[thread.index()].events.len() as u32;
             let op = record.points()[index].op;
-            let event = Event { thread, number, op, point: point as u32, objects: self.words.known() };
+            let event =
+                Event { thread, number, op, point: point as u32, objects: self.words.known(), raced: 0 };
             self.note_enabled(record, point);
             self.choices_at.push(self.choices.len() as u32);
             let number = self.events.len() as u32;
@@ -313,8 +316,18 @@ impl Graph {
     fn all_races(&mut self, thread: ThreadId, op: &Op) {
         for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
             if let Some(event) = self.last_dependent(other, op, |_| Some(true)) {
-                self.races.push(Race::between(event, thread));
+                self.note_race(event, thread);
             }
+        }
+    }
+
+    /// Notes a race, once.
+    fn note_race(&mut self, event: u32, thread: ThreadId) {
+        let raced = &mut self.events[event as usize].raced;
+        let bit = 1_u64.checked_shl(thread.0).unwrap_or(0);
+        if *raced & bit == 0 {
+            *raced |= bit;
+            self.races.push(Race::between(event, thread));
         }
     }
 
@@ -525,8 +538,7 @@ impl Graph {
                 if let (Some((op, _)), false) = (line.pending.get(line.events.len()), line.ended)
                     && op.conflicts_with(&event.op)
                 {
-                    let thread = ThreadId(other as u32);
-                    self.races.push(Race::between(index as u32, thread));
+                    self.note_race(index as u32, ThreadId(other as u32));
                 }
             }
         }
@@ -654,6 +666,7 @@ impl Graph {
                 op: Op::default(),
                 point: index as u32,
                 objects: 0,
+                raced: 0,
             });
             graph.choices_at.push(0);
             let mut clock = vec![0; threads];

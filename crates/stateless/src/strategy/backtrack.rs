@@ -131,7 +131,7 @@ impl Path {
         node.running = point.running;
         node.preemptible = point.preemptible;
         node.preemptions = point.preemptions;
-        node.allowed = ThreadSet::from_words(enabled);
+        node.allowed.copy_from_words(enabled);
         node.backtrack.clear();
         node.conservative.clear();
         node.done.clear();
@@ -501,17 +501,22 @@ impl Backtracking {
 impl Node {
     /// What to try next here, if anything.
     fn next_decision(&mut self, policy: &Policy) -> Option<Decision> {
-        match self.decision {
-            Decision::Value(value) if value + 1 < self.arity => return Some(Decision::Value(value + 1)),
-            Decision::Value(_) => return None,
-            Decision::Thread(thread) => {
-                if (!policy.bounded() || !self.child_cut) && !self.stopped {
-                    self.tried.push((thread, self.op));
-                }
-                self.child_cut = false;
-                self.stopped = false;
+        let taken = match self.decision {
+            Decision::Value(value) => {
+                return (value + 1 < self.arity).then_some(Decision::Value(value + 1));
             }
+            Decision::Thread(thread) => thread,
+        };
+        let next = self.next_thread(policy)?;
+        if (!policy.bounded() || !self.child_cut) && !self.stopped {
+            self.tried.push((taken, self.op));
         }
+        self.child_cut = false;
+        self.stopped = false;
+        Some(Decision::Thread(next))
+    }
+
+    fn next_thread(&mut self, policy: &Policy) -> Option<ThreadId> {
         loop {
             let next = self.backtrack.iter().find(|thread| !self.done.contains(*thread));
             let Some(thread) = next else {
@@ -535,7 +540,7 @@ impl Node {
                 self.over = true;
                 continue;
             }
-            return Some(Decision::Thread(thread));
+            return Some(thread);
         }
     }
 }
