@@ -564,7 +564,11 @@ impl Graph {
         let (past, clock) = clocks.split_at_mut(base);
         for (object, access) in event.op.touches() {
             self.past(object.index(), access, |event| {
-                join(clock, &past[event * self.stride..(event + 1) * self.stride]);
+                let theirs = &past[event * self.stride..(event + 1) * self.stride];
+                let other = self.events[event].thread.index();
+                if theirs[other] > clock[other] {
+                    join(clock, theirs);
+                }
             });
         }
         if after_all {

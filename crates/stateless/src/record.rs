@@ -231,11 +231,13 @@ impl Record {
     }
 
     /// Notes the state before the next decision.
+    #[inline]
     pub(crate) fn note_state(&mut self, state: StateHash) {
         self.details.states.push((state, self.details.names.len() as u32));
     }
 
     /// Notes a thread's next step before the next decision.
+    #[inline]
     pub(crate) fn note_pending(&mut self, pending: Pending) {
         let details = &mut self.details;
         while details.pending_at.len() <= self.decisions.len() {
@@ -245,6 +247,7 @@ impl Record {
     }
 
     /// Notes the word of an object that was not seen before.
+    #[inline]
     pub(crate) fn note_word(&mut self, object: usize, word: impl FnOnce() -> u64) {
         let initial = &mut self.details.initial;
         if object >= initial.len() {
@@ -259,6 +262,7 @@ impl Record {
     }
 
     /// Notes what the step that the last decision completed did to an object.
+    #[inline]
     pub(crate) fn note_change(&mut self, object: usize, difference: u64) {
         if difference != 0 {
             self.details.changes.push((self.decisions.len() as u32 - 1, object as u32, difference));

@@ -257,14 +257,20 @@ impl Backtracking {
         let Decision::Thread(preferred) = point.without_preemption() else {
             unreachable!("a choice between threads")
         };
-        let others = point.enabled.iter().filter(|thread| *thread != preferred);
         let mut over = false;
-        for thread in std::iter::once(preferred).chain(others).filter(|thread| !asleep(*thread)) {
-            let price = u32::from(point.preemptible && point.running != Some(thread));
-            if self.policy.preemptions.is_some_and(|most| point.preemptions + price > most) {
-                over = true;
-                continue;
+        let mut possible = |thread: ThreadId| {
+            if asleep(thread) {
+                return false;
             }
+            let price = u32::from(point.preemptible && point.running != Some(thread));
+            let affordable = self.policy.preemptions.is_none_or(|most| point.preemptions + price <= most);
+            over |= !affordable;
+            affordable
+        };
+        let mut others = point.enabled.iter().filter(|thread| *thread != preferred);
+        let chosen =
+            if possible(preferred) { Some(preferred) } else { others.find(|thread| possible(*thread)) };
+        if let Some(thread) = chosen {
             return Choice::Take(Decision::Thread(thread));
         }
         self.cut_now.set(over);
@@ -331,7 +337,7 @@ impl Backtracking {
             self.stopped();
         }
         if self.policy.fair {
-            self.enabledness_changes(over);
+            self.enabledness_changes(first_new, over);
         }
         #[cfg(debug_assertions)]
         if self.policy.bounded() {
@@ -467,22 +473,23 @@ impl Backtracking {
         }
     }
 
-    /// Section 5.3: further points where what is enabled changes, and where every step exceeds a bound.
-    fn enabledness_changes(&mut self, over: bool) {
-        let points: Vec<usize> = (0..self.path.len()).filter(|index| self.path[*index].arity == 0).collect();
-        for pair in points.windows(2) {
-            let (before, after) = (&self.path[pair[0]], &self.path[pair[1]]);
-            let Decision::Thread(ran) = before.decision else { continue };
-            let changed = |set: &ThreadSet, other: &ThreadSet| {
-                set.iter().any(|thread| thread != ran && !other.contains(thread))
-            };
-            if changed(&before.allowed, &after.allowed) || changed(&after.allowed, &before.allowed) {
-                self.everything(pair[0]);
+    /// Section 5.3: further points where what is enabled changes, and where every step exceeds a bound. Nothing
+    /// is new before the first of these decisions.
+    fn enabledness_changes(&mut self, first: usize, over: bool) {
+        let mut last = None;
+        for index in first..self.path.len() {
+            if self.path[index].arity > 0 {
+                continue;
+            }
+            if let Some(before) = last.replace(index)
+                && self.path[before].enables_or_disables(&self.path[index])
+            {
+                self.everything(before);
             }
         }
         if over {
-            for &index in &points {
-                if self.path[index].begins_context() {
+            for index in 0..self.path.len() {
+                if self.path[index].arity == 0 && self.path[index].begins_context() {
                     self.everything(index);
                 }
             }
@@ -499,6 +506,18 @@ impl Backtracking {
 }
 
 impl Node {
+    /// Whether another thread than the one that was chosen can be chosen before or after the step, and not both.
+    fn enables_or_disables(&self, after: &Node) -> bool {
+        let Decision::Thread(ran) = self.decision else { return false };
+        if let (Some(before), Some(after)) = (self.allowed.word(), after.allowed.word()) {
+            return (before ^ after) & !1_u64.checked_shl(ran.0).unwrap_or(0) != 0;
+        }
+        let changed = |set: &ThreadSet, other: &ThreadSet| {
+            set.iter().any(|thread| thread != ran && !other.contains(thread))
+        };
+        changed(&self.allowed, &after.allowed) || changed(&after.allowed, &self.allowed)
+    }
+
     /// What to try next here, if anything.
     fn next_decision(&mut self, policy: &Policy) -> Option<Decision> {
         let taken = match self.decision {
