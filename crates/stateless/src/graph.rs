@@ -1,7 +1,7 @@
 //! The happens-before graph of a finished execution, with its edges: vector clocks, and for each step the
 //! steps of other threads that it depends on.
 
-use selvedge_core::{Access, Decision, Op, OpKind, ThreadId};
+use selvedge_core::{Access, Decision, ObjectId, Op, OpKind, ThreadId};
 
 use crate::config::{Status, Words};
 use crate::gate::Gate;
@@ -296,7 +296,7 @@ impl Graph {
     fn note_pending(&mut self, record: &Record, step: usize, mode: Races) {
         for pending in record.pending(step) {
             let index = pending.thread.index();
-            for object in pending.gate.object.into_iter().chain(pending.op.object).chain(pending.op.also) {
+            for object in [pending.gate.object, pending.op.object, pending.op.also].into_iter().flatten() {
                 self.words.initial(object.index(), record);
             }
             let line = &mut self.threads[index];
@@ -314,8 +314,19 @@ impl Graph {
 
     /// The most recent dependent step of each other thread (Algorithm 2, line 6).
     fn all_races(&mut self, thread: ThreadId, op: &Op) {
+        let first = op.object.filter(|_| op.access != Access::None);
+        if first.or(op.also).is_none() {
+            return;
+        }
         for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
-            if let Some(event) = self.last_dependent(other, op, |_| Some(true)) {
+            let last = |object: Option<ObjectId>, access| {
+                let touch = *self.last.get(object?.index() * self.stride + other)?;
+                let touch = self.touches.get(touch as usize)?;
+                let touch =
+                    if access == Access::Read { self.touches.get(touch.write as usize)? } else { touch };
+                Some(touch.event)
+            };
+            if let Some(event) = last(first, op.access).max(last(op.also, Access::Write)) {
                 self.note_race(event, thread);
             }
         }
@@ -395,18 +406,7 @@ impl Graph {
         let line = &self.threads[thread.index()];
         let taken_before = line.events.len() - usize::from(second.is_some());
         let before = line.events[..taken_before].last().copied().or(line.creator);
-        // Steps that happened before this thread's last one cannot change places with its next, and nor can
-        // those before them.
-        let ordered = |other: usize| before.map_or(0, |before| self.clock(before as usize)[other]);
-        let is_other = |other: &usize| *other != thread.index();
-        if let Some(second) = second {
-            let clock = self.clock(second);
-            if (0..self.threads.len()).filter(is_other).all(|other| clock[other] == ordered(other)) {
-                return;
-            }
-        }
         let Scratch { mut clock, mut state, races: mut found } = std::mem::take(&mut self.scratch);
-        let ordered = |other: usize| before.map_or(0, |before| self.clock(before as usize)[other]);
         found.clear();
         clock.clear();
         let taken = match second {
@@ -419,8 +419,10 @@ impl Graph {
                 taken_before as u32
             }
         };
-        for other in (0..self.threads.len()).filter(is_other) {
-            let ordered = ordered(other);
+        for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
+            // Steps that happened before this thread's last one cannot change places with its next, and nor
+            // can those before them.
+            let ordered = before.map_or(0, |before| self.clock(before as usize)[other]);
             if clock[other] == ordered {
                 continue;
             }
@@ -526,9 +528,9 @@ impl Graph {
     }
 
     fn push(&mut self, event: Event, after_all: bool, mode: Races) {
-        self.add(event, after_all);
+        let joined = self.add(event, after_all);
         let index = self.events.len() - 1;
-        if mode.reduced() {
+        if mode.reduced() && joined {
             self.reduced_races(event.thread, &event.op, Some(index));
         }
         self.access(index);
@@ -544,8 +546,8 @@ impl Graph {
         }
     }
 
-    /// Adds an event with its clock.
-    fn add(&mut self, event: Event, after_all: bool) {
+    /// Adds an event with its clock. Says whether more happened before it than before its thread's last one.
+    fn add(&mut self, event: Event, after_all: bool) -> bool {
         let index = self.events.len();
         let thread = event.thread.index();
         let line = &mut self.threads[thread];
@@ -562,11 +564,13 @@ impl Graph {
             None => clocks.resize(base + self.stride, 0),
         }
         let (past, clock) = clocks.split_at_mut(base);
+        let mut joined = after_all;
         for (object, access) in event.op.touches() {
             self.past(object.index(), access, |event| {
                 let theirs = &past[event * self.stride..(event + 1) * self.stride];
                 let other = self.events[event].thread.index();
                 if theirs[other] > clock[other] {
+                    joined = true;
                     join(clock, theirs);
                 }
             });
@@ -579,6 +583,7 @@ impl Graph {
         clock[thread] = event.number + 1;
         self.clocks = clocks;
         self.events.push(event);
+        joined
     }
 
     /// Adds an event to the accesses of its objects.
