@@ -150,7 +150,9 @@ impl ThreadSet {
     #[inline]
     pub fn clear(&mut self) {
         self.low = 0;
-        self.high.fill(0);
+        if !self.high.is_empty() {
+            self.high.fill(0);
+        }
     }
 
     /// The thread with the lowest number.
@@ -217,7 +219,23 @@ impl ThreadSet {
     #[inline]
     pub fn copy_from(&mut self, other: &ThreadSet) {
         self.low = other.low;
-        self.high.clone_from(&other.high);
+        self.copy_high(&other.high);
+    }
+
+    /// Makes this the set with these words, the lowest threads first, in the memory it has.
+    #[inline]
+    pub fn copy_from_words(&mut self, words: &[u64]) {
+        let (low, high) = words.split_first().map_or((0, &[][..]), |(low, high)| (*low, high));
+        self.low = low;
+        self.copy_high(high);
+    }
+
+    #[inline]
+    fn copy_high(&mut self, high: &[u64]) {
+        if !(self.high.is_empty() && high.is_empty()) {
+            self.high.clear();
+            self.high.extend_from_slice(high);
+        }
     }
 }
 
@@ -307,7 +325,13 @@ mod tests {
             assert_eq!(set.nth(n), Some(thread));
         }
         assert_eq!(set.nth(6), None);
-        assert_eq!(ThreadSet::from_words(&set.words().collect::<Vec<_>>()), set);
+        let words: Vec<_> = set.words().collect();
+        assert_eq!(ThreadSet::from_words(&words), set);
+        let mut other = ThreadSet::default();
+        other.copy_from_words(&words);
+        assert_eq!(other, set);
+        other.copy_from_words(&words[..1]);
+        assert_eq!(other.iter().last(), Some(ThreadId(63)));
     }
 
     #[test]

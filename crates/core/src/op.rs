@@ -192,6 +192,11 @@ impl Op {
     /// Whether the order of the two operations, by different threads, can matter.
     #[inline]
     pub fn conflicts_with(&self, other: &Op) -> bool {
+        if self.also.is_none() && other.also.is_none() {
+            return self.object.is_some()
+                && self.object == other.object
+                && self.access.conflicts_with(other.access);
+        }
         self.touches()
             .any(|(object, access)| other.touches().any(|(o, a)| o == object && access.conflicts_with(a)))
     }

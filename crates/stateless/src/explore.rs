@@ -340,7 +340,12 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
         std::mem::swap(&mut self.record, &mut self.previous);
-        self.record.clear();
+        let noted = if RECORDS && !self.comparing && self.clocks == self.has_cells {
+            self.record.begin_as(&self.previous, &prefix.decisions, self.observer.on)
+        } else {
+            self.record.clear();
+            0
+        };
         self.reached.clear();
         self.context = ContextBound::default();
         self.happens_before.clear();
@@ -353,7 +358,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         self.local_states.clear();
         self.execution.plan(&prefix.decisions);
         self.execution.restart()?;
-        let end = self.steps::<RECORDS, _>(prefix, choose, trace);
+        let end = self.steps::<RECORDS, _>(prefix, noted, choose, trace);
         let at_end = self.execution.finish();
         match (end, at_end) {
             (Ok(End::Complete), Some(stop)) => Ok(End::Stopped(Box::new(stop))),
@@ -363,10 +368,12 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
 
     /// The steps of one execution. Their decisions are recorded; with `RECORDS` also what else each could
     /// have been, and a fingerprint of the way there, and states are hashed and counted where that is asked
-    /// for.
+    /// for. What the first `noted` decisions of the prefix led to is in the record already: it must be the
+    /// same again.
     fn steps<const RECORDS: bool, C: Choose + ?Sized>(
         &mut self,
         prefix: &Prefix,
+        noted: usize,
         choose: &mut C,
         mut trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
@@ -380,99 +387,118 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         let mut arity = 0;
         let mut current = ThreadId(0);
         let mut preempts = false;
+        let mut next_step = 0;
         loop {
-            let step = self.record.len();
-            let enabled = self.execution.enabled();
-            let mut allowed = enabled;
+            let step = next_step;
+            next_step += 1;
+            let is_noted = RECORDS && step < noted;
             let mut preemptible = false;
-            let mut held_back = false;
-            if arity == 0 {
-                if RECORDS && self.observer.on {
-                    self.observer.at_point(&*self.execution, &self.happens_before, None, &mut self.record);
-                }
-                if enabled.is_empty() {
-                    return Ok(self.nothing_enabled());
-                }
-                if step >= self.settings.max_steps {
-                    return Ok(End::Stopped(Box::new(counterexample::step_limit(self))));
-                }
-                if let Some(bound) = self.settings.yields
-                    && self.fair.applies()
-                {
-                    held_back = self.fair.allow(enabled, bound, &mut self.allowed);
-                    self.fair_cut |= held_back;
-                    allowed = &self.allowed;
-                }
-                // A thread that the fair bound holds back cannot go on: to switch away from it is free.
-                preemptible = self.context.preemptible(allowed, self.execution.waiting());
-            }
             let running = self.context.running();
-            // A value is chosen within a step that may have preempted already.
-            let preemptions = self.context.preemptions() + u32::from(arity > 0 && preempts);
-            if same
-                && self.previous.points().get(step).is_some_and(|before| before.fingerprint != fingerprint)
-            {
-                let decisions = self.previous.decisions()[..=step].to_vec();
-                let prefix = Prefix { decisions, expect: None };
-                return Err(counterexample::first_difference(self, &prefix, step, true));
-            }
-            let decision = if let Some(&decision) = prefix.decisions.get(step) {
-                if RECORDS
-                    && step + 1 == prefix.decisions.len()
-                    && prefix.expect.is_some_and(|expected| expected != fingerprint)
-                {
-                    return Err(counterexample::first_difference(self, prefix, step, true));
-                }
-                let possible = match decision {
-                    Decision::Thread(thread) => arity == 0 && self.execution.enabled().contains(thread),
-                    Decision::Value(value) => value < arity,
-                };
-                if !possible {
-                    return Err(counterexample::first_difference(self, prefix, step, false));
+            let decision = if is_noted {
+                let point = &self.record.points()[step];
+                let same = point.fingerprint == fingerprint;
+                preemptible = point.preemptible;
+                let decision = self.record.decisions()[step];
+                if !same || !self.is_possible(decision, arity) {
+                    return Err(counterexample::first_difference(self, prefix, step, !same));
                 }
                 decision
             } else {
-                let point = Point {
-                    step,
-                    arity,
-                    enabled: allowed,
-                    held_back,
-                    running,
-                    preemptible,
-                    preemptions,
-                    decisions: self.record.decisions(),
-                    record: &self.record,
-                    state: self.happens_before.hash(),
-                };
-                match choose.choose(&point) {
-                    Choice::Take(decision) => decision,
-                    Choice::Prune => return Ok(End::Pruned),
+                let enabled = self.execution.enabled();
+                let mut allowed = enabled;
+                let mut held_back = false;
+                if arity == 0 {
+                    if RECORDS && self.observer.on {
+                        let execution = &*self.execution;
+                        if step > 0 && step == noted {
+                            self.observer.resume(execution, current, &self.record);
+                        }
+                        self.observer.at_point(execution, &self.happens_before, None, &mut self.record);
+                    }
+                    if enabled.is_empty() {
+                        return Ok(self.nothing_enabled());
+                    }
+                    if step >= self.settings.max_steps {
+                        return Ok(End::Stopped(Box::new(counterexample::step_limit(self))));
+                    }
+                    if let Some(bound) = self.settings.yields
+                        && self.fair.applies()
+                    {
+                        held_back = self.fair.allow(enabled, bound, &mut self.allowed);
+                        self.fair_cut |= held_back;
+                        allowed = &self.allowed;
+                    }
+                    // A thread that the fair bound holds back cannot go on: to switch away from it is free.
+                    preemptible = self.context.preemptible(allowed, self.execution.waiting());
                 }
+                // A value is chosen within a step that may have preempted already.
+                let preemptions = self.context.preemptions() + u32::from(arity > 0 && preempts);
+                if same
+                    && self
+                        .previous
+                        .points()
+                        .get(step)
+                        .is_some_and(|before| before.fingerprint != fingerprint)
+                {
+                    let decisions = self.previous.decisions()[..=step].to_vec();
+                    let prefix = Prefix { decisions, expect: None };
+                    return Err(counterexample::first_difference(self, &prefix, step, true));
+                }
+                let decision = if let Some(&decision) = prefix.decisions.get(step) {
+                    if RECORDS
+                        && step + 1 == prefix.decisions.len()
+                        && prefix.expect.is_some_and(|expected| expected != fingerprint)
+                    {
+                        return Err(counterexample::first_difference(self, prefix, step, true));
+                    }
+                    if !self.is_possible(decision, arity) {
+                        return Err(counterexample::first_difference(self, prefix, step, false));
+                    }
+                    decision
+                } else {
+                    let point = Point {
+                        step,
+                        arity,
+                        enabled: allowed,
+                        held_back,
+                        running,
+                        preemptible,
+                        preemptions,
+                        decisions: self.record.decisions(),
+                        record: &self.record,
+                        state: self.happens_before.hash(),
+                    };
+                    match choose.choose(&point) {
+                        Choice::Take(decision) => decision,
+                        Choice::Prune => return Ok(End::Pruned),
+                    }
+                };
+                self.record.push(decision);
+                same = same && self.previous.decisions().get(step) == Some(&decision);
+                if RECORDS {
+                    if self.observer.on {
+                        self.record.note_state(self.happens_before.hash());
+                    }
+                    let choice = PointRecord {
+                        running,
+                        preemptible,
+                        arity,
+                        preemptions,
+                        held_back,
+                        op: Op::default(),
+                        fingerprint,
+                        enabled_at: 0,
+                        enabled_words: 0,
+                    };
+                    self.record.push_point(choice, allowed);
+                }
+                decision
             };
-            self.record.push(decision);
-            same = same && self.previous.decisions().get(step) == Some(&decision);
-            if RECORDS {
-                if self.observer.on {
-                    self.record.note_state(self.happens_before.hash());
-                }
-                let choice = PointRecord {
-                    running,
-                    preemptible,
-                    arity,
-                    preemptions,
-                    held_back,
-                    op: Op::default(),
-                    fingerprint,
-                    enabled_at: 0,
-                    enabled_words: 0,
-                };
-                self.record.push_point(choice, allowed);
-            }
             match decision {
                 Decision::Thread(thread) => {
                     current = thread;
                     preempts = preemptible && running != Some(thread);
-                    if RECORDS && self.observer.on {
+                    if RECORDS && self.observer.on && !is_noted {
                         self.observer.before_step(&*self.execution, thread);
                     }
                 }
@@ -496,9 +522,11 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             };
             arity = 0;
             if RECORDS {
-                self.record.performed(op);
-                if self.observer.on {
-                    self.observer.after_step(&*self.execution, &mut self.record);
+                if !is_noted {
+                    self.record.performed(op);
+                    if self.observer.on {
+                        self.observer.after_step(&*self.execution, &mut self.record);
+                    }
                 }
                 // What was done, and what the thread will do next: both must be the same when this is
                 // replayed.
@@ -531,6 +559,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 race = race.or(self.follow_local_events(current, hashes));
             }
             if let Some(stop) = race.or(stop) {
+                if is_noted {
+                    return Err(counterexample::first_difference(self, prefix, step, true));
+                }
                 self.observer.stopped = true;
                 if hashes {
                     self.happens_before.stopped(current);
@@ -541,6 +572,15 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 }
                 return Ok(End::Stopped(stop));
             }
+        }
+    }
+
+    /// Whether a decision can be made now.
+    #[inline]
+    fn is_possible(&self, decision: Decision, arity: u32) -> bool {
+        match decision {
+            Decision::Thread(thread) => arity == 0 && self.execution.enabled().contains(thread),
+            Decision::Value(value) => value < arity,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The happens-before graph of a finished execution, with its edges: vector clocks, and for each step the
 //! steps of other threads that it depends on.
 
-use selvedge_core::{Access, Decision, Op, OpKind, ThreadId};
+use selvedge_core::{Access, Decision, ObjectId, Op, OpKind, ThreadId};
 
 use crate::config::{Status, Words};
 use crate::gate::Gate;
@@ -20,6 +20,8 @@ pub(crate) struct Event {
     pub(crate) point: u32,
     /// How many objects were known before it.
     objects: u32,
+    /// Those of the first 64 threads, as bits, whose race with it is among [`Graph::races`] or was.
+    raced: u64,
 }
 
 /// A thread of an execution.
@@ -50,7 +52,12 @@ pub(crate) struct Graph {
     clocks: Vec<u32>,
     /// How many words a clock has: at least as many as there are threads.
     stride: usize,
-    objects: Vec<ObjectLine>,
+    /// What events did to objects, in their order.
+    touches: Vec<Touch>,
+    /// For each object and thread, the last of these, as an index, or [`NONE`].
+    last: Vec<u32>,
+    /// For each object, the last of these that wrote it, as an index, or [`NONE`].
+    last_write: Vec<u32>,
     pub(crate) words: Words,
     /// The event that each decision belongs to.
     pub(crate) event_of: Vec<u32>,
@@ -76,14 +83,20 @@ struct Scratch {
     races: Vec<Race>,
 }
 
-/// The accesses to an object so far.
-#[derive(Clone, Debug, Default)]
-struct ObjectLine {
-    /// The events that wrote it.
-    writes: Vec<u32>,
-    /// Each thread's accesses, as events, and whether they write.
-    steps: Vec<Vec<(u32, bool)>>,
+/// An access of an event to an object. The others are indices, or [`NONE`].
+#[derive(Clone, Copy, Debug)]
+struct Touch {
+    event: u32,
+    /// The thread's access to the object before this one.
+    before: u32,
+    /// The thread's last access up to this one that wrote the object.
+    write: u32,
+    /// The last access of any thread before this one that wrote the object.
+    write_before: u32,
 }
+
+/// No access.
+const NONE: u32 = u32::MAX;
 
 /// Which races to collect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +152,8 @@ impl Graph {
         if threads > self.stride {
             self.clear();
             self.stride = threads + 1;
+            self.last.clear();
+            self.last_write.clear();
         }
         let begin = self.keep_common(record.decisions());
         let common = self.events.len();
@@ -175,7 +190,8 @@ impl Graph {
             };
             let number = self.threads[thread.index()].events.len() as u32;
             let op = record.points()[index].op;
-            let event = Event { thread, number, op, point: point as u32, objects: self.words.known() };
+            let event =
+                Event { thread, number, op, point: point as u32, objects: self.words.known(), raced: 0 };
             self.note_enabled(record, point);
             self.choices_at.push(self.choices.len() as u32);
             let number = self.events.len() as u32;
@@ -229,12 +245,11 @@ impl Graph {
         let begin = self.events.get(kept).map_or(self.decisions.len(), |event| event.point as usize);
         for index in (kept..self.events.len()).rev() {
             let event = self.events[index];
-            for (object, _) in event.op.touches().filter(|(_, access)| *access != Access::None) {
-                let line = &mut self.objects[object.index()];
-                let access = line.steps[event.thread.index()].pop();
-                if access.is_some_and(|(_, writes)| writes) {
-                    line.writes.pop();
-                }
+            let first = event.op.object.filter(|_| event.op.access != Access::None);
+            for object in event.op.also.into_iter().chain(first) {
+                let touch = self.touches.pop().expect("an event's accesses are noted");
+                self.last[object.index() * self.stride + event.thread.index()] = touch.before;
+                self.last_write[object.index()] = touch.write_before;
             }
             self.threads[event.thread.index()].events.pop();
         }
@@ -265,10 +280,10 @@ impl Graph {
     }
 
     fn note_enabled(&mut self, record: &Record, point: usize) {
-        let begin = self.enabled_before.len();
-        let words = self.stride.div_ceil(64);
-        self.enabled_before.extend(record.enabled_words(&record.points()[point]).iter().take(words));
-        self.enabled_before.resize(begin + words, 0);
+        let enabled = record.enabled_words(&record.points()[point]);
+        for word in 0..self.stride.div_ceil(64) {
+            self.enabled_before.push(enabled.get(word).copied().unwrap_or(0));
+        }
     }
 
     /// Whether a thread could have been chosen instead of an event's.
@@ -281,7 +296,7 @@ impl Graph {
     fn note_pending(&mut self, record: &Record, step: usize, mode: Races) {
         for pending in record.pending(step) {
             let index = pending.thread.index();
-            for object in pending.gate.object.into_iter().chain(pending.op.object).chain(pending.op.also) {
+            for object in [pending.gate.object, pending.op.object, pending.op.also].into_iter().flatten() {
                 self.words.initial(object.index(), record);
             }
             let line = &mut self.threads[index];
@@ -299,10 +314,31 @@ impl Graph {
 
     /// The most recent dependent step of each other thread (Algorithm 2, line 6).
     fn all_races(&mut self, thread: ThreadId, op: &Op) {
+        let first = op.object.filter(|_| op.access != Access::None);
+        if first.or(op.also).is_none() {
+            return;
+        }
         for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
-            if let Some(event) = self.last_dependent(other, op, |_| Some(true)) {
-                self.races.push(Race::between(event, thread));
+            let last = |object: Option<ObjectId>, access| {
+                let touch = *self.last.get(object?.index() * self.stride + other)?;
+                let touch = self.touches.get(touch as usize)?;
+                let touch =
+                    if access == Access::Read { self.touches.get(touch.write as usize)? } else { touch };
+                Some(touch.event)
+            };
+            if let Some(event) = last(first, op.access).max(last(op.also, Access::Write)) {
+                self.note_race(event, thread);
             }
+        }
+    }
+
+    /// Notes a race, once.
+    fn note_race(&mut self, event: u32, thread: ThreadId) {
+        let raced = &mut self.events[event as usize].raced;
+        let bit = 1_u64.checked_shl(thread.0).unwrap_or(0);
+        if *raced & bit == 0 {
+            *raced |= bit;
+            self.races.push(Race::between(event, thread));
         }
     }
 
@@ -315,15 +351,22 @@ impl Graph {
     ) -> Option<u32> {
         let mut last = None;
         for (object, access) in op.touches().filter(|(_, access)| *access != Access::None) {
-            let steps = self.objects.get(object.index()).and_then(|line| line.steps.get(thread));
-            for &(event, writes) in steps.into_iter().flatten().rev() {
-                if writes || access == Access::Write {
-                    match accept(event) {
-                        Some(false) => continue,
-                        Some(true) => last = last.max(Some(event)),
-                        None => {}
+            let mut at = self.last.get(object.index() * self.stride + thread).copied().unwrap_or(NONE);
+            while at != NONE {
+                if access == Access::Read {
+                    at = self.touches[at as usize].write;
+                    if at == NONE {
+                        break;
                     }
-                    break;
+                }
+                let touch = self.touches[at as usize];
+                match accept(touch.event) {
+                    Some(false) => at = touch.before,
+                    Some(true) => {
+                        last = last.max(Some(touch.event));
+                        break;
+                    }
+                    None => break,
                 }
             }
         }
@@ -360,11 +403,11 @@ impl Graph {
     /// The dependent steps that nothing stands between: those that could change places with the thread's
     /// next operation. `second` is the event of that operation, if it was performed.
     fn reduced_races(&mut self, thread: ThreadId, op: &Op, second: Option<usize>) {
+        let line = &self.threads[thread.index()];
+        let taken_before = line.events.len() - usize::from(second.is_some());
+        let before = line.events[..taken_before].last().copied().or(line.creator);
         let Scratch { mut clock, mut state, races: mut found } = std::mem::take(&mut self.scratch);
         found.clear();
-        let line = &self.threads[thread.index()];
-        let before = line.events.iter().rev().find(|event| Some(**event as usize) != second);
-        let before = before.copied().or(line.creator);
         clock.clear();
         let taken = match second {
             Some(second) => {
@@ -373,13 +416,16 @@ impl Graph {
             }
             None => {
                 self.clock_of(op, before, &mut clock);
-                line.events.len() as u32
+                taken_before as u32
             }
         };
         for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
             // Steps that happened before this thread's last one cannot change places with its next, and nor
             // can those before them.
             let ordered = before.map_or(0, |before| self.clock(before as usize)[other]);
+            if clock[other] == ordered {
+                continue;
+            }
             let accept = |event: u32| {
                 if self.events[event as usize].number < ordered {
                     return None;
@@ -477,16 +523,14 @@ impl Graph {
             None => clock.resize(self.stride, 0),
         }
         for (object, access) in op.touches() {
-            if let Some(line) = self.objects.get(object.index()) {
-                line.past(access, |event| join(clock, self.clock(event)));
-            }
+            self.past(object.index(), access, |event| join(clock, self.clock(event)));
         }
     }
 
     fn push(&mut self, event: Event, after_all: bool, mode: Races) {
-        self.add(event, after_all);
+        let joined = self.add(event, after_all);
         let index = self.events.len() - 1;
-        if mode.reduced() {
+        if mode.reduced() && joined {
             self.reduced_races(event.thread, &event.op, Some(index));
         }
         self.access(index);
@@ -496,58 +540,89 @@ impl Graph {
                 if let (Some((op, _)), false) = (line.pending.get(line.events.len()), line.ended)
                     && op.conflicts_with(&event.op)
                 {
-                    let thread = ThreadId(other as u32);
-                    self.races.push(Race::between(index as u32, thread));
+                    self.note_race(index as u32, ThreadId(other as u32));
                 }
             }
         }
     }
 
-    /// Adds an event with its clock.
-    fn add(&mut self, event: Event, after_all: bool) {
+    /// Adds an event with its clock. Says whether more happened before it than before its thread's last one.
+    fn add(&mut self, event: Event, after_all: bool) -> bool {
         let index = self.events.len();
-        let base = self.clocks.len();
-        self.clocks.resize(base + self.stride, 0);
-        let line = &mut self.threads[event.thread.index()];
+        let thread = event.thread.index();
+        let line = &mut self.threads[thread];
         let before = line.events.last().copied().or(line.creator);
         line.events.push(index as u32);
         line.ended = event.op.kind == OpKind::End;
-        let (past, clock) = self.clocks.split_at_mut(base);
-        let of = |event: usize| &past[event * self.stride..(event + 1) * self.stride];
-        if let Some(before) = before {
-            clock.copy_from_slice(of(before as usize));
+        let mut clocks = std::mem::take(&mut self.clocks);
+        let base = clocks.len();
+        match before {
+            Some(before) => {
+                let before = before as usize * self.stride;
+                clocks.extend_from_within(before..before + self.stride);
+            }
+            None => clocks.resize(base + self.stride, 0),
         }
+        let (past, clock) = clocks.split_at_mut(base);
+        let mut joined = after_all;
         for (object, access) in event.op.touches() {
-            if access == Access::None {
-                continue;
-            }
-            if self.objects.len() <= object.index() {
-                self.objects.resize_with(object.index() + 1, ObjectLine::default);
-            }
-            self.objects[object.index()].past(access, |event| join(clock, of(event)));
+            self.past(object.index(), access, |event| {
+                let theirs = &past[event * self.stride..(event + 1) * self.stride];
+                let other = self.events[event].thread.index();
+                if theirs[other] > clock[other] {
+                    joined = true;
+                    join(clock, theirs);
+                }
+            });
         }
         if after_all {
             for (mine, line) in clock.iter_mut().zip(&self.threads) {
                 *mine = line.events.len() as u32;
             }
         }
-        clock[event.thread.index()] = event.number + 1;
+        clock[thread] = event.number + 1;
+        self.clocks = clocks;
         self.events.push(event);
+        joined
     }
 
     /// Adds an event to the accesses of its objects.
     fn access(&mut self, index: usize) {
         let event = self.events[index];
         for (object, access) in event.op.touches().filter(|(_, access)| *access != Access::None) {
-            let line = &mut self.objects[object.index()];
-            if line.steps.len() <= event.thread.index() {
-                line.steps.resize_with(self.stride, Vec::new);
+            let object = object.index();
+            if self.last_write.len() <= object {
+                self.last_write.resize(object + 1, NONE);
+                self.last.resize((object + 1) * self.stride, NONE);
             }
-            let writes = access == Access::Write;
-            line.steps[event.thread.index()].push((index as u32, writes));
-            if writes {
-                line.writes.push(index as u32);
-            }
+            let this = self.touches.len() as u32;
+            let last = &mut self.last[object * self.stride + event.thread.index()];
+            let (before, write_before) = (*last, self.last_write[object]);
+            *last = this;
+            let write = if access == Access::Write {
+                self.last_write[object] = this;
+                this
+            } else if before == NONE {
+                NONE
+            } else {
+                self.touches[before as usize].write
+            };
+            self.touches.push(Touch { event: index as u32, before, write, write_before });
+        }
+    }
+
+    /// The accesses to an object that another, of this kind, comes after; of those that come after each other,
+    /// the last.
+    #[inline]
+    fn past(&self, object: usize, access: Access, mut each: impl FnMut(usize)) {
+        let Some(&write) = self.last_write.get(object) else { return };
+        let last = match access {
+            Access::None => &[],
+            Access::Read => std::slice::from_ref(&write),
+            Access::Write => &self.last[object * self.stride..(object + 1) * self.stride],
+        };
+        for &touch in last.iter().filter(|touch| **touch != NONE) {
+            each(self.touches[touch as usize].event as usize);
         }
     }
 
@@ -576,22 +651,6 @@ fn join(clock: &mut [u32], other: &[u32]) {
     }
 }
 
-impl ObjectLine {
-    /// The accesses that another, of this kind, comes after; of those that come after each other, the last.
-    fn past(&self, access: Access, mut each: impl FnMut(usize)) {
-        match access {
-            Access::None => {}
-            Access::Read => self.writes.last().into_iter().for_each(|event| each(*event as usize)),
-            Access::Write => {
-                self.steps
-                    .iter()
-                    .filter_map(|steps| steps.last())
-                    .for_each(|(event, _)| each(*event as usize));
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 impl Graph {
     /// A graph of local steps with given edges, for tests: thread 0 takes one step, which creates the others
@@ -616,6 +675,7 @@ impl Graph {
                 op: Op::default(),
                 point: index as u32,
                 objects: 0,
+                raced: 0,
             });
             graph.choices_at.push(0);
             let mut clock = vec![0; threads];

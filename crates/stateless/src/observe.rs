@@ -31,6 +31,21 @@ impl Observer {
         self.stopped = false;
     }
 
+    /// Goes on after a step that this thread has taken, which was noted, and all before it, in an earlier
+    /// execution.
+    pub(crate) fn resume<E: Execution + ?Sized>(
+        &mut self,
+        execution: &E,
+        stepped: ThreadId,
+        record: &Record,
+    ) {
+        self.stepped = Some(stepped);
+        for thread in (0..record.threads() as u32).map(ThreadId) {
+            self.waiters.set(thread, execution.gate(thread).needs_signal);
+            self.signalled.set(thread, execution.is_signalled(thread));
+        }
+    }
+
     /// Before a decision between threads, and at the end; with the thread whose step ended the execution, if
     /// one did: it has no next step.
     pub(crate) fn at_point<E: Execution + ?Sized>(

@@ -59,17 +59,34 @@ struct Details {
     pending_at: Vec<u32>,
     /// A name for each thread that equivalent executions agree on.
     names: Vec<u64>,
-    /// The state before each decision.
-    states: Vec<StateHash>,
+    /// The state before each decision, and how many threads there were.
+    states: Vec<(StateHash, u32)>,
     /// By how much the words of the objects that a step touched have changed: the index of the decision
     /// that completed the step, the object, and the difference.
     changes: Vec<(u32, u32, u64)>,
-    /// The words of objects when they were first seen.
-    initial: Vec<Option<u64>>,
+    /// The words of objects when they were first seen, and before which decision that was.
+    initial: Vec<Option<(u32, u64)>>,
     /// The decision that signalled a thread.
     signals: Vec<(u32, ThreadId)>,
     /// The step that the last one raced with.
     raced: Option<u32>,
+}
+
+impl Details {
+    /// Takes over what another execution has of its first decisions, which ours has too.
+    fn begin_as(&mut self, before: &Details, kept: usize) {
+        let begin = before.pending_at.get(kept).map_or(before.pending.len(), |begin| *begin as usize);
+        self.pending.extend_from_slice(&before.pending[..begin]);
+        self.pending_at.extend_from_slice(&before.pending_at[..kept]);
+        self.states.extend_from_slice(&before.states[..kept]);
+        self.names.extend_from_slice(&before.names[..before.states[kept - 1].1 as usize]);
+        let changes = before.changes.partition_point(|change| (change.0 as usize) < kept);
+        self.changes.extend_from_slice(&before.changes[..changes]);
+        let initial = before.initial.iter();
+        self.initial.extend(initial.map(|word| word.filter(|(step, _)| (*step as usize) < kept)));
+        let signals = before.signals.partition_point(|signal| (signal.0 as usize) < kept);
+        self.signals.extend_from_slice(&before.signals[..signals]);
+    }
 }
 
 impl Record {
@@ -131,7 +148,7 @@ impl Record {
 
     /// The state before a decision, where the strategy wants it.
     pub(crate) fn state(&self, step: usize) -> StateHash {
-        self.details.states[step]
+        self.details.states[step].0
     }
 
     pub(crate) fn changes(&self) -> &[(u32, u32, u64)] {
@@ -139,7 +156,7 @@ impl Record {
     }
 
     pub(crate) fn initial_word(&self, object: usize) -> u64 {
-        self.details.initial.get(object).copied().flatten().unwrap_or(0)
+        self.details.initial.get(object).copied().flatten().map_or(0, |(_, word)| word)
     }
 
     pub(crate) fn signals(&self) -> &[(u32, ThreadId)] {
@@ -164,6 +181,28 @@ impl Record {
         details.initial.clear();
         details.signals.clear();
         details.raced = None;
+    }
+
+    /// Begins as an execution before did that begins with the same decisions, and says how many of them it has
+    /// now. Whole steps are taken over, and never the last decision: what that one led to may have been the end.
+    pub(crate) fn begin_as(&mut self, before: &Record, decisions: &[Decision], details: bool) -> usize {
+        self.clear();
+        let most = before.points.len().min(if details { before.details.states.len() } else { usize::MAX });
+        let theirs = &before.decisions[..most.saturating_sub(1)];
+        let mut kept = theirs.iter().zip(decisions).take_while(|(theirs, ours)| theirs == ours).count();
+        while kept > 0 && matches!(before.decisions[kept], Decision::Value(_)) {
+            kept -= 1;
+        }
+        if kept == 0 {
+            return 0;
+        }
+        self.decisions.extend_from_slice(&before.decisions[..kept]);
+        self.points.extend_from_slice(&before.points[..kept]);
+        self.words.extend_from_slice(&before.words[..before.points[kept].enabled_at as usize]);
+        if details {
+            self.details.begin_as(&before.details, kept);
+        }
+        kept
     }
 
     /// Adds a decision.
@@ -192,11 +231,13 @@ impl Record {
     }
 
     /// Notes the state before the next decision.
+    #[inline]
     pub(crate) fn note_state(&mut self, state: StateHash) {
-        self.details.states.push(state);
+        self.details.states.push((state, self.details.names.len() as u32));
     }
 
     /// Notes a thread's next step before the next decision.
+    #[inline]
     pub(crate) fn note_pending(&mut self, pending: Pending) {
         let details = &mut self.details;
         while details.pending_at.len() <= self.decisions.len() {
@@ -206,12 +247,13 @@ impl Record {
     }
 
     /// Notes the word of an object that was not seen before.
+    #[inline]
     pub(crate) fn note_word(&mut self, object: usize, word: impl FnOnce() -> u64) {
         let initial = &mut self.details.initial;
         if object >= initial.len() {
             initial.resize(object + 1, None);
         }
-        initial[object].get_or_insert_with(word);
+        initial[object].get_or_insert_with(|| (self.decisions.len() as u32, word()));
     }
 
     /// Notes that there is a thread.
@@ -220,6 +262,7 @@ impl Record {
     }
 
     /// Notes what the step that the last decision completed did to an object.
+    #[inline]
     pub(crate) fn note_change(&mut self, object: usize, difference: u64) {
         if difference != 0 {
             self.details.changes.push((self.decisions.len() as u32 - 1, object as u32, difference));

@@ -5,11 +5,13 @@
 //! where is up to [`Policy`]; see `dpor.rs` and `bpor.rs`, which also number the deviations.
 
 use std::cell::{Cell, RefCell};
+use std::ops::{Deref, DerefMut};
 
 use selvedge_core::{Decision, Op, ThreadId, ThreadSet};
 
 use super::{Choice, Finished, Point, Prefix};
 use crate::graph::{Graph, Race, Races};
+use crate::record::PointRecord;
 
 /// What distinguishes one search from another.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +34,7 @@ impl Policy {
 }
 
 /// A decision on the current path.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Node {
     decision: Decision,
     fingerprint: u64,
@@ -65,6 +67,29 @@ struct Node {
 }
 
 impl Node {
+    fn new(decision: Decision) -> Self {
+        Node {
+            decision,
+            fingerprint: 0,
+            arity: 0,
+            running: None,
+            preemptible: false,
+            preemptions: 0,
+            allowed: ThreadSet::default(),
+            backtrack: ThreadSet::default(),
+            conservative: ThreadSet::default(),
+            done: ThreadSet::default(),
+            asleep: Vec::new(),
+            tried: Vec::new(),
+            op: Op::default(),
+            cut: false,
+            child_cut: false,
+            over: false,
+            stopped: false,
+            begin: None,
+        }
+    }
+
     fn costs(&self, thread: ThreadId) -> u32 {
         self.preemptions + u32::from(self.preemptible && self.running != Some(thread))
     }
@@ -73,6 +98,69 @@ impl Node {
     /// place where a thread is scheduled as cheaply as it can be.
     fn begins_context(&self) -> bool {
         !self.preemptible || self.decision != self.running.map_or(self.decision, Decision::Thread)
+    }
+}
+
+/// The decisions of the current path. The memory of those that it had before is kept.
+#[derive(Debug, Default)]
+struct Path {
+    nodes: Vec<Node>,
+    length: usize,
+}
+
+impl Path {
+    fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+
+    /// Adds what an execution decided at a point.
+    fn push(&mut self, decision: Decision, point: &PointRecord, enabled: &[u64]) -> &mut Node {
+        let begin = match self.last() {
+            Some(last) if last.arity == 0 && last.begins_context() => Some(self.length as u32 - 1),
+            Some(last) => last.begin,
+            None => None,
+        };
+        if self.length == self.nodes.len() {
+            self.nodes.push(Node::new(decision));
+        }
+        let node = &mut self.nodes[self.length];
+        self.length += 1;
+        node.decision = decision;
+        node.fingerprint = point.fingerprint;
+        node.arity = point.arity;
+        node.running = point.running;
+        node.preemptible = point.preemptible;
+        node.preemptions = point.preemptions;
+        node.allowed.copy_from_words(enabled);
+        node.backtrack.clear();
+        node.conservative.clear();
+        node.done.clear();
+        node.asleep.clear();
+        node.tried.clear();
+        node.op = Op::default();
+        (node.cut, node.child_cut, node.over, node.stopped) = (false, false, false, false);
+        node.begin = begin;
+        if let Decision::Thread(thread) = decision {
+            node.backtrack.insert(thread);
+            node.done.insert(thread);
+        }
+        node
+    }
+}
+
+impl Deref for Path {
+    type Target = [Node];
+
+    #[inline]
+    fn deref(&self) -> &[Node] {
+        &self.nodes[..self.length]
+    }
+}
+
+impl DerefMut for Path {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [Node] {
+        &mut self.nodes[..self.length]
     }
 }
 
@@ -88,7 +176,7 @@ struct Walk {
 #[derive(Debug)]
 pub(crate) struct Backtracking {
     pub(crate) policy: Policy,
-    path: Vec<Node>,
+    path: Path,
     begun: bool,
     graph: Graph,
     walk: RefCell<Walk>,
@@ -105,7 +193,7 @@ impl Backtracking {
     pub(crate) fn new(policy: Policy) -> Self {
         Backtracking {
             policy,
-            path: Vec::new(),
+            path: Path::default(),
             begun: false,
             graph: Graph::default(),
             walk: RefCell::default(),
@@ -119,7 +207,7 @@ impl Backtracking {
     /// Starts over with another bound.
     pub(crate) fn restart(&mut self, preemptions: Option<u32>) {
         self.policy.preemptions = preemptions;
-        self.path.clear();
+        self.path.truncate(0);
         self.graph.clear();
         self.begun = false;
         self.cut = false;
@@ -145,7 +233,7 @@ impl Backtracking {
                 break;
             }
             let cut = node.cut;
-            self.path.pop();
+            self.path.truncate(self.path.len() - 1);
             if let Some(parent) = self.path.last_mut() {
                 parent.child_cut |= cut;
                 parent.cut |= cut;
@@ -173,14 +261,20 @@ impl Backtracking {
         let Decision::Thread(preferred) = point.without_preemption() else {
             unreachable!("a choice between threads")
         };
-        let others = point.enabled.iter().filter(|thread| *thread != preferred);
         let mut over = false;
-        for thread in std::iter::once(preferred).chain(others).filter(|thread| !asleep(*thread)) {
-            let price = u32::from(point.preemptible && point.running != Some(thread));
-            if self.policy.preemptions.is_some_and(|most| point.preemptions + price > most) {
-                over = true;
-                continue;
+        let mut possible = |thread: ThreadId| {
+            if asleep(thread) {
+                return false;
             }
+            let price = u32::from(point.preemptible && point.running != Some(thread));
+            let affordable = self.policy.preemptions.is_none_or(|most| point.preemptions + price <= most);
+            over |= !affordable;
+            affordable
+        };
+        let mut others = point.enabled.iter().filter(|thread| *thread != preferred);
+        let chosen =
+            if possible(preferred) { Some(preferred) } else { others.find(|thread| possible(*thread)) };
+        if let Some(thread) = chosen {
             return Choice::Take(Decision::Thread(thread));
         }
         self.cut_now.set(over);
@@ -220,39 +314,12 @@ impl Backtracking {
                 {
                     wake(&mut asleep, last_thread(&record.decisions()[..index]), &record.points()[last].op);
                 }
-                let mut node = Node {
-                    decision: record.decisions()[index],
-                    fingerprint: point.fingerprint,
-                    arity: point.arity,
-                    running: point.running,
-                    preemptible: point.preemptible,
-                    preemptions: point.preemptions,
-                    allowed: ThreadSet::from_words(record.enabled_words(point)),
-                    backtrack: ThreadSet::default(),
-                    conservative: ThreadSet::default(),
-                    done: ThreadSet::default(),
-                    asleep: Vec::new(),
-                    tried: Vec::new(),
-                    op: Op::default(),
-                    cut: false,
-                    child_cut: false,
-                    over: false,
-                    stopped: false,
-                    begin: match self.path.last() {
-                        Some(last) if last.arity == 0 && last.begins_context() => Some(index as u32 - 1),
-                        Some(last) => last.begin,
-                        None => None,
-                    },
-                };
+                let decision = record.decisions()[index];
+                let node = self.path.push(decision, point, record.enabled_words(point));
                 if point.arity == 0 {
-                    node.asleep.clone_from(&asleep);
+                    node.asleep.extend_from_slice(&asleep);
                     node.cut = self.policy.fair && point.held_back;
                 }
-                if let Decision::Thread(thread) = node.decision {
-                    node.backtrack.insert(thread);
-                    node.done.insert(thread);
-                }
-                self.path.push(node);
             }
             if let Decision::Thread(_) = record.decisions()[index]
                 && let Some(event) = self.graph.events.get(self.graph.event_of[index] as usize)
@@ -277,7 +344,7 @@ impl Backtracking {
             self.stopped();
         }
         if self.policy.fair {
-            self.enabledness_changes(over);
+            self.enabledness_changes(first_new, over);
         }
         #[cfg(debug_assertions)]
         if self.policy.bounded() {
@@ -347,7 +414,7 @@ impl Backtracking {
     /// need not conflict otherwise, and whichever comes second ends the execution.) None of the decisions
     /// that led here may sleep, because it is not known which steps would have to wake it.
     fn stopped(&mut self) {
-        for node in &mut self.path {
+        for node in self.path.iter_mut() {
             node.stopped = true;
         }
         let Some(stop) = self.graph.events.last().copied() else { return };
@@ -363,7 +430,7 @@ impl Backtracking {
                 if node.allowed.contains(stop.thread) {
                     node.backtrack.insert(stop.thread);
                 } else {
-                    node.backtrack = node.allowed.clone();
+                    node.backtrack.copy_from(&node.allowed);
                 }
                 self.backtrack(race);
             }
@@ -377,7 +444,7 @@ impl Backtracking {
         let mut initials = self.graph.initials(&race);
         initials.retain(|thread| node.allowed.contains(*thread));
         match initials.first() {
-            None => node.backtrack = node.allowed.clone(),
+            None => node.backtrack.copy_from(&node.allowed),
             Some(_) if initials.iter().any(|thread| node.backtrack.contains(*thread)) => {}
             Some(first) => node.backtrack.insert(*first),
         }
@@ -392,13 +459,13 @@ impl Backtracking {
         if node.allowed.contains(race.thread) && !asleep {
             set.insert(race.thread);
         } else {
-            *set = node.allowed.clone();
+            set.copy_from(&node.allowed);
         }
         if self.policy.fair {
             let releases = releases(&node.op) || releases(&next_op(&self.graph, race.thread, race.event));
             let creates = self.graph.threads.iter().any(|line| line.creator == Some(race.event));
             if releases || creates {
-                node.conservative = node.allowed.clone();
+                node.conservative.copy_from(&node.allowed);
             }
         }
         if self.policy.preemptions.is_some()
@@ -408,27 +475,28 @@ impl Backtracking {
             if node.allowed.contains(race.thread) {
                 node.conservative.insert(race.thread);
             } else {
-                node.conservative = node.allowed.clone();
+                node.conservative.copy_from(&node.allowed);
             }
         }
     }
 
-    /// Section 5.3: further points where what is enabled changes, and where every step exceeds a bound.
-    fn enabledness_changes(&mut self, over: bool) {
-        let points: Vec<usize> = (0..self.path.len()).filter(|index| self.path[*index].arity == 0).collect();
-        for pair in points.windows(2) {
-            let (before, after) = (&self.path[pair[0]], &self.path[pair[1]]);
-            let Decision::Thread(ran) = before.decision else { continue };
-            let changed = |set: &ThreadSet, other: &ThreadSet| {
-                set.iter().any(|thread| thread != ran && !other.contains(thread))
-            };
-            if changed(&before.allowed, &after.allowed) || changed(&after.allowed, &before.allowed) {
-                self.everything(pair[0]);
+    /// Section 5.3: further points where what is enabled changes, and where every step exceeds a bound. Nothing
+    /// is new before the first of these decisions.
+    fn enabledness_changes(&mut self, first: usize, over: bool) {
+        let mut last = None;
+        for index in first..self.path.len() {
+            if self.path[index].arity > 0 {
+                continue;
+            }
+            if let Some(before) = last.replace(index)
+                && self.path[before].enables_or_disables(&self.path[index])
+            {
+                self.everything(before);
             }
         }
         if over {
-            for &index in &points {
-                if self.path[index].begins_context() {
+            for index in 0..self.path.len() {
+                if self.path[index].arity == 0 && self.path[index].begins_context() {
                     self.everything(index);
                 }
             }
@@ -439,25 +507,42 @@ impl Backtracking {
         let begin = self.path[index].begin.map(|begin| begin as usize);
         for index in begin.into_iter().chain([index]) {
             let node = &mut self.path[index];
-            node.conservative = node.allowed.clone();
+            node.conservative.copy_from(&node.allowed);
         }
     }
 }
 
 impl Node {
+    /// Whether another thread than the one that was chosen can be chosen before or after the step, and not both.
+    fn enables_or_disables(&self, after: &Node) -> bool {
+        let Decision::Thread(ran) = self.decision else { return false };
+        if let (Some(before), Some(after)) = (self.allowed.word(), after.allowed.word()) {
+            return (before ^ after) & !1_u64.checked_shl(ran.0).unwrap_or(0) != 0;
+        }
+        let changed = |set: &ThreadSet, other: &ThreadSet| {
+            set.iter().any(|thread| thread != ran && !other.contains(thread))
+        };
+        changed(&self.allowed, &after.allowed) || changed(&after.allowed, &self.allowed)
+    }
+
     /// What to try next here, if anything.
     fn next_decision(&mut self, policy: &Policy) -> Option<Decision> {
-        match self.decision {
-            Decision::Value(value) if value + 1 < self.arity => return Some(Decision::Value(value + 1)),
-            Decision::Value(_) => return None,
-            Decision::Thread(thread) => {
-                if (!policy.bounded() || !self.child_cut) && !self.stopped {
-                    self.tried.push((thread, self.op));
-                }
-                self.child_cut = false;
-                self.stopped = false;
+        let taken = match self.decision {
+            Decision::Value(value) => {
+                return (value + 1 < self.arity).then_some(Decision::Value(value + 1));
             }
+            Decision::Thread(thread) => thread,
+        };
+        let next = self.next_thread(policy)?;
+        if (!policy.bounded() || !self.child_cut) && !self.stopped {
+            self.tried.push((taken, self.op));
         }
+        self.child_cut = false;
+        self.stopped = false;
+        Some(Decision::Thread(next))
+    }
+
+    fn next_thread(&mut self, policy: &Policy) -> Option<ThreadId> {
         loop {
             let next = self.backtrack.iter().find(|thread| !self.done.contains(*thread));
             let Some(thread) = next else {
@@ -481,7 +566,7 @@ impl Node {
                 self.over = true;
                 continue;
             }
-            return Some(Decision::Thread(thread));
+            return Some(thread);
         }
     }
 }
@@ -496,7 +581,11 @@ pub(crate) fn last_thread(decisions: &[Decision]) -> ThreadId {
 }
 
 /// Wakes those whose operation depends on a step.
+#[inline]
 pub(crate) fn wake(asleep: &mut Vec<(ThreadId, Op)>, thread: ThreadId, op: &Op) {
+    if asleep.is_empty() {
+        return;
+    }
     asleep.retain(|(other, pending)| *other != thread && !pending.conflicts_with(op));
 }
 

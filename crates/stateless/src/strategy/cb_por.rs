@@ -218,7 +218,8 @@ impl CbPor {
         for graph in &self.terminals {
             self.state.load(graph, 0, &[]);
             self.marks.cost.begin(graph);
-            self.marks.mark(graph, &mut self.state);
+            let frontier = self.state.frontier(graph);
+            self.marks.mark(graph, &mut self.state, &frontier);
         }
         self.loaded = 0;
     }
@@ -284,23 +285,22 @@ impl Strategy for CbPor {
         self.path.truncate(execution.prefix);
         self.names.clear();
         self.names.extend((0..record.threads() as u32).map(|thread| record.name(ThreadId(thread))));
-        let mut last = None;
-        for (index, decision) in record.decisions().iter().enumerate() {
+        let first = self.path.len();
+        let mut last = (first > 0).then(|| last_thread(&record.decisions()[..first]));
+        for (index, decision) in record.decisions().iter().enumerate().skip(first) {
             let point = &record.points()[index];
-            if index >= self.path.len() {
-                self.path.push(Node {
-                    decision: *decision,
-                    tried: std::iter::once(member(*decision)).collect(),
-                    cheaper: ThreadSet::default(),
-                    fingerprint: Some(point.fingerprint),
-                    state: record.state(index).0,
-                    arity: point.arity,
-                    running: if point.arity > 0 { last } else { point.running },
-                    preemptible: point.preemptible,
-                    preemptions: point.preemptions,
-                    threads: ThreadSet::from_words(record.enabled_words(point)),
-                });
-            }
+            self.path.push(Node {
+                decision: *decision,
+                tried: std::iter::once(member(*decision)).collect(),
+                cheaper: ThreadSet::default(),
+                fingerprint: Some(point.fingerprint),
+                state: record.state(index).0,
+                arity: point.arity,
+                running: if point.arity > 0 { last } else { point.running },
+                preemptible: point.preemptible,
+                preemptions: point.preemptions,
+                threads: ThreadSet::from_words(record.enabled_words(point)),
+            });
             if let Decision::Thread(thread) = decision {
                 last = Some(*thread);
             }
@@ -318,7 +318,8 @@ impl Strategy for CbPor {
             return;
         }
         self.load(execution);
-        self.marks.mark(&self.graph, &mut self.state);
+        let frontier = self.state.frontier(&self.graph);
+        self.marks.mark(&self.graph, &mut self.state, &frontier);
         let more = self.bound.is_some_and(|bound| self.most.is_none_or(|most| bound < most));
         if more && self.terminals.len() < MOST_TERMINALS {
             self.terminals.push(self.graph.clone());
@@ -396,12 +397,12 @@ impl Marks {
         state.preempted(thread) <= most && self.cost.of_step(graph, state, here, thread, most) <= most
     }
 
-    /// Puts a state into H, and then every predecessor from which nothing new can be reached.
-    fn mark(&mut self, graph: &Graph, state: &mut Lattice) {
+    /// Puts a state with this frontier into H, and then every predecessor from which nothing new can be reached.
+    fn mark(&mut self, graph: &Graph, state: &mut Lattice, frontier: &ThreadSet) {
         if !self.cost.mark(state.hash) {
             return;
         }
-        for thread in state.frontier(graph).iter().map(ThreadId::index) {
+        for thread in frontier.iter().map(ThreadId::index) {
             let removed = state.remove(graph, thread);
             // Most of those that are not within the bound need not be looked at to know that.
             if self.bound.is_none_or(|most| state.preempted(thread) <= most) {
@@ -409,7 +410,8 @@ impl Marks {
                 if self.within(graph, state, &here, thread) {
                     self.step_into(graph, state.hash, removed.event);
                     if !here.marked && self.exhausted(graph, state, &here) {
-                        self.mark(graph, state);
+                        let frontier = self.cost.frontier(&here);
+                        self.mark(graph, state, &frontier);
                     }
                 }
             }

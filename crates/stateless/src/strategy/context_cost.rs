@@ -37,6 +37,8 @@ pub(crate) struct ContextCost {
     number_of: Vec<u32>,
     /// The thread of the graph at hand that has a number, if there is one.
     thread_of: Vec<Option<u32>>,
+    /// Whether each thread of the graph at hand is its number.
+    same: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -112,6 +114,7 @@ impl ContextCost {
             self.thread_of[number as usize] = Some(thread as u32);
             self.number_of.push(number);
         }
+        self.same = self.number_of.iter().zip(0..).all(|(number, thread)| *number == thread);
     }
 
     /// Looks at a state of the graph at hand.
@@ -124,13 +127,20 @@ impl ContextCost {
             }
             known.length = (self.arrivals.len() - known.begin as usize) as u16;
             // What the execution did last is asked first: that leads back to where it has been.
-            let thread_of = &self.thread_of;
-            self.arrivals[known.begin as usize..].sort_unstable_by_key(|arrival| {
-                let thread = thread_of[arrival.number as usize];
-                std::cmp::Reverse(thread.map(|thread| state.last_event(graph, thread as usize)))
-            });
+            if known.length > 1 {
+                let thread_of = &self.thread_of;
+                self.arrivals[known.begin as usize..].sort_unstable_by_key(|arrival| {
+                    let thread = thread_of[arrival.number as usize];
+                    std::cmp::Reverse(thread.map(|thread| state.last_event(graph, thread as usize)))
+                });
+            }
         }
-        let (allowed, preemptible) = if known.known {
+        let (allowed, preemptible) = if known.known && self.same {
+            (
+                ThreadSet::from_words(&[known.allowed.into()]),
+                ThreadSet::from_words(&[known.preemptible.into()]),
+            )
+        } else if known.known {
             (in_numbers(known.allowed, &self.thread_of), in_numbers(known.preemptible, &self.thread_of))
         } else {
             let (allowed, preemptible) = state.allowed(graph);
@@ -143,6 +153,12 @@ impl ContextCost {
         };
         let State { begin, length, marked, .. } = *known;
         Here { allowed, preemptible, marked: marked == self.epoch + 1, begin, length }
+    }
+
+    /// The frontier of a state.
+    pub(crate) fn frontier(&self, here: &Here) -> ThreadSet {
+        let arrivals = &self.arrivals[here.begin as usize..][..usize::from(here.length)];
+        arrivals.iter().filter_map(|arrival| self.thread_of[arrival.number as usize].map(ThreadId)).collect()
     }
 
     /// CB(s, t), the fewest preemptions of an execution whose last step is the thread's, from this state: a
