@@ -1,8 +1,10 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use selvedge_core::Schedule;
 
 use crate::value::{Memory, Time};
 
@@ -35,6 +37,12 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Print a result that `check --json FILE` wrote
     Report(Report),
+    /// Compile C as gcc does, such that every access to memory can be checked: CC="selvedge cc"
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Cc(Compile),
+    /// Compile C++ as g++ does, such that every access to memory can be checked: CXX="selvedge c++"
+    #[command(name = "c++", disable_help_flag = true, disable_version_flag = true)]
+    Cxx(Compile),
     /// Run a Promela model: at random, along a trail, or as you choose
     #[command(after_help = STATUS)]
     Simulate(Simulate),
@@ -43,10 +51,17 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// What to check: a .rs file that is an example, a test or a binary of a cargo package; a Boolean program
-    /// (.bp) or a pushdown network (.cpds, .pds)
+    /// (.bp) or a pushdown network (.cpds, .pds); a Promela model (.pml);
+    /// or a C or C++ executable
     pub(crate) file: PathBuf,
     /// Only the checks whose test has this in its name
     pub(crate) filter: Option<String>,
+    /// The arguments of the program, if it is an executable
+    #[arg(last = true, value_name = "ARGUMENT")]
+    pub(crate) arguments: Vec<String>,
+    /// Run one schedule of an executable: the token that a report gives
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) replay: Option<Schedule>,
     #[command(flatten)]
     pub(crate) options: Options,
     #[command(flatten)]
@@ -135,6 +150,15 @@ pub(crate) struct Options {
     /// Begin random choices here, to get the same ones again
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// What an executable reads from its standard input, which is empty otherwise
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stdin: Option<PathBuf>,
+    /// How long, in real time, an executable may take from one scheduling point to the next (20s)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) patience: Option<Time>,
+    /// To exit with a status other than 0 is a violation (executables)
+    #[arg(long)]
+    pub(crate) exit_status: bool,
 }
 
 impl Options {
@@ -173,6 +197,9 @@ impl Options {
             flag("--no-claim", self.no_claim),
             flag("--free-cycles", self.free_cycles),
             value("--trail", &self.trail),
+            value("--stdin", &self.stdin.as_ref().map(|file| file.display().to_string())),
+            value("--patience", &self.patience),
+            flag("--exit-status", self.exit_status),
         ]
         .into_iter()
         .flatten()
@@ -208,6 +235,13 @@ pub(crate) struct Replay {
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compile {
+    /// What the compiler takes
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
+    pub(crate) words: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

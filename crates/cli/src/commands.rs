@@ -6,15 +6,21 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow, bail};
 use clap::Parser as _;
 
-use crate::args::{Check, Cli, Command, Replay, Report};
+use crate::args::{Check, Cli, Command, Compile, Replay, Report};
 use crate::frontend::{self, Answer, Request};
 use crate::output::{Sink, Status, emit, refuse_html, style};
 
 /// `selvedge check FILE`.
 pub(crate) fn check(check: &Check) -> anyhow::Result<Status> {
     let mut sink = Sink::open(&check.output)?;
-    let request =
-        Request { file: &check.file, filter: check.filter.as_deref(), options: &check.options, replay: None };
+    let subject = check.file.display().to_string();
+    let request = Request {
+        file: &check.file,
+        filter: check.filter.as_deref(),
+        arguments: &check.arguments,
+        options: &check.options,
+        replay: check.replay.as_ref().map(|schedule| (schedule, subject.as_str())),
+    };
     finish(&mut sink, &frontend::check(&request)?)
 }
 
@@ -31,7 +37,6 @@ pub(crate) fn replay(replay: &Replay) -> anyhow::Result<Status> {
     let violation = report.outcome.violation().expect("it was looked for");
     let mut words = vec!["selvedge".to_string(), "check".to_string()];
     words.extend(origin.iter().flat_map(|origin| origin.arguments.iter().cloned()));
-    words.push("--".to_string());
     let file = replay.file.as_ref().map(|file| file.display().to_string());
     let Some(file) = file.or_else(|| origin.as_ref().map(|origin| origin.file.clone())) else {
         bail!(
@@ -46,8 +51,13 @@ pub(crate) fn replay(replay: &Replay) -> anyhow::Result<Status> {
             trace = replay.counterexample.display()
         );
     }
-    words.push(file);
-    words.extend(origin.and_then(|origin| origin.filter));
+    // Not to be taken for an option.
+    words.push(if file.starts_with('-') { format!("./{file}") } else { file });
+    if let Some(origin) = origin {
+        words.extend(origin.filter);
+        words.push("--".to_string());
+        words.extend(origin.words);
+    }
     let check = match Cli::try_parse_from(words) {
         Ok(Cli { command: Command::Check(check) }) => check,
         _ => bail!(
@@ -59,6 +69,7 @@ pub(crate) fn replay(replay: &Replay) -> anyhow::Result<Status> {
     let request = Request {
         file: &check.file,
         filter: check.filter.as_deref(),
+        arguments: &check.arguments,
         options: &check.options,
         replay: Some((&violation.schedule, &report.subject)),
     };
@@ -75,6 +86,16 @@ pub(crate) fn report(report: &Report) -> anyhow::Result<Status> {
         reports.iter().map(|report| selvedge_report::to_text(report, &style(false), None)).collect();
     emit(&mut std::io::stdout(), &texts.join("\n"))?;
     Ok(Status::Holds)
+}
+
+/// `selvedge cc` and `selvedge c++`: the compiler's exit status is the command's.
+pub(crate) fn compile(compiler: &str, compile: &Compile) -> anyhow::Result<Status> {
+    let failed = |error| anyhow!("cannot compile with {compiler}: {error}; is it installed?");
+    let mut command = selvedge_native::compiler(compiler, &compile.words).map_err(failed)?;
+    match command.status().map_err(failed)?.code() {
+        Some(0) => Ok(Status::Holds),
+        status => std::process::exit(status.unwrap_or(2)),
+    }
 }
 
 fn finish(sink: &mut Sink, answer: &Answer) -> anyhow::Result<Status> {

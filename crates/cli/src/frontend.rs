@@ -1,6 +1,7 @@
 //! The front ends: each takes one kind of file to an engine. A new one is a file here and a line in
 //! [`FRONT_ENDS`].
 
+mod native;
 mod promela;
 mod rust;
 mod symbolic;
@@ -15,7 +16,8 @@ use crate::args::Options;
 use crate::output::Status;
 
 /// Every front end; the first that accepts a file gets it.
-const FRONT_ENDS: &[&FrontEnd] = &[&rust::FRONT_END, &promela::FRONT_END, &symbolic::FRONT_END];
+const FRONT_ENDS: &[&FrontEnd] =
+    &[&rust::FRONT_END, &promela::FRONT_END, &symbolic::FRONT_END, &native::FRONT_END];
 
 /// What takes one kind of file to an engine.
 pub(crate) struct FrontEnd {
@@ -39,6 +41,8 @@ pub(crate) struct Request<'a> {
     pub(crate) file: &'a Path,
     /// Only the checks with this in their name.
     pub(crate) filter: Option<&'a str>,
+    /// What comes after `--`, for the program itself.
+    pub(crate) arguments: &'a [String],
     /// What to search.
     pub(crate) options: &'a Options,
     /// Not to search, but to run this one execution of the check with this name.
@@ -86,6 +90,9 @@ pub(crate) fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     };
     if request.filter.is_some() && !front_end.filters {
         bail!("{path} has a single check, so there is no choosing by name; leave the second argument out");
+    }
+    if !request.arguments.is_empty() && !front_end.options.contains(&"--stdin") {
+        bail!("{path} takes no arguments of its own; leave out what comes after --");
     }
     for (name, _) in request.options.given() {
         if !front_end.options.contains(&name) {

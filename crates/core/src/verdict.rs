@@ -102,11 +102,13 @@ pub enum ViolationKind {
     Crash,
     LostSignal,
     StepLimit,
+    /// Something that the interface used leaves undefined, such as unlocking what is not held.
+    Misuse,
 }
 
 impl ViolationKind {
     /// Every kind.
-    pub const ALL: [ViolationKind; 15] = [
+    pub const ALL: [ViolationKind; 16] = [
         ViolationKind::Assertion,
         ViolationKind::Panic,
         ViolationKind::Deadlock,
@@ -122,6 +124,7 @@ impl ViolationKind {
         ViolationKind::Crash,
         ViolationKind::LostSignal,
         ViolationKind::StepLimit,
+        ViolationKind::Misuse,
     ];
 
     /// The name that the JSON uses.
@@ -146,6 +149,7 @@ impl ViolationKind {
             ViolationKind::Crash => "crash",
             ViolationKind::LostSignal => "lost-signal",
             ViolationKind::StepLimit => "step-limit",
+            ViolationKind::Misuse => "misuse",
         }
     }
 }

@@ -40,6 +40,7 @@ impl std::error::Error for Error {}
 ///     file: "tests/queue.rs".into(),
 ///     filter: Some("close".into()),
 ///     arguments: vec!["--preemptions".into(), "3".into()],
+///     words: Vec::new(),
 /// };
 /// assert_eq!(origin.file, "tests/queue.rs");
 /// ```
@@ -53,6 +54,9 @@ pub struct Origin {
     /// The options.
     #[serde(default)]
     pub arguments: Vec<String>,
+    /// The arguments of the program itself, where it has some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
 }
 
 /// The result as one line of JSON, without the end of the line.

@@ -18,6 +18,10 @@ pub trait Program: Sync {
 /// enabled, a step reports a [`Stop`], or the engine has seen enough; then it calls
 /// [`finish`](Execution::finish).
 pub trait Execution {
+    /// What the next run will begin with, as far as it is known; nothing is promised. For an execution that can go
+    /// ahead by itself.
+    fn plan(&mut self, _decisions: &[Decision]) {}
+
     /// Begins a new run: thread 0 exists and is about to start.
     fn restart(&mut self) -> Result<(), LaunchError>;
 

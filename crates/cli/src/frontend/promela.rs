@@ -77,6 +77,7 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         file: request.file.display().to_string(),
         filter: None,
         arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
+        words: Vec::new(),
     };
     let replay = checked.outcome.violation().map(|_| {
         format!("selvedge check {} --trace trace.json; selvedge replay trace.json", quote(&origin.file))

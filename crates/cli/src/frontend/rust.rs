@@ -113,6 +113,7 @@ fn read(
         file: request.file.display().to_string(),
         filter: request.filter.map(str::to_string),
         arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
+        words: Vec::new(),
     };
     let checked = reports.into_iter().map(|report| {
         let violation = report.outcome.violation();

@@ -52,6 +52,7 @@ fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
         file: file.clone(),
         filter: None,
         arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
+        words: Vec::new(),
     };
     let notes = (request.replay.is_none()).then(|| {
         // Of a bound that was not finished it is not known that the limit cuts nothing off.

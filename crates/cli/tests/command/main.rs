@@ -4,6 +4,8 @@ mod common;
 #[cfg(unix)]
 mod interrupt;
 mod mistakes;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod native;
 mod promela;
 mod rust;
 mod symbolic;

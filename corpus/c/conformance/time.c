@@ -1,0 +1,37 @@
+// Clocks and sleeping: what passes is at least what was asked for.
+#include "say.h"
+#include <sys/time.h>
+#include <unistd.h>
+
+static double now(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+int main(void) {
+    double before = now(CLOCK_MONOTONIC), wall = now(CLOCK_REALTIME);
+    SAY_NUMBER(usleep(2000));
+    SAY_NUMBER(now(CLOCK_MONOTONIC) - before >= 0.002);
+    SAY_NUMBER(now(CLOCK_REALTIME) - wall >= 0.002);
+    struct timespec length = {0, 3000000};
+    SAY_ERRNO(nanosleep(&length, NULL));
+    SAY(clock_nanosleep(CLOCK_MONOTONIC, 0, &length, NULL));
+    struct timespec until = in_ms(CLOCK_MONOTONIC, 4);
+    SAY(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL));
+    SAY_NUMBER(now(CLOCK_MONOTONIC) >= (double)until.tv_sec + (double)until.tv_nsec / 1e9);
+    SAY_NUMBER(now(CLOCK_MONOTONIC) - before >= 0.012);
+    struct timespec wrong = {0, -5};
+    SAY_ERRNO(nanosleep(&wrong, NULL));
+    SAY(clock_nanosleep(CLOCK_MONOTONIC, 0, &wrong, NULL));
+    struct timeval day;
+    SAY_ERRNO(gettimeofday(&day, NULL));
+    SAY_NUMBER(day.tv_sec - time(NULL) <= 0);
+    struct timespec utc;
+    SAY_NUMBER(timespec_get(&utc, TIME_UTC) == TIME_UTC);
+    double spin = now(CLOCK_MONOTONIC);
+    while (now(CLOCK_MONOTONIC) < spin + 0.0005) {
+    }
+    SAY_NUMBER(sleep(0));
+    return 0;
+}

@@ -1,0 +1,143 @@
+//! C and C++: a dynamically linked executable that uses pthreads or C11 threads, as it is.
+
+use std::io::Read as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{anyhow, bail};
+use selvedge_core::{Outcome, Verdict};
+use selvedge_native::{NativeProgram, Search};
+use selvedge_report::{Origin, Report};
+
+use super::{Answer, Checked, FrontEnd, Request};
+use crate::output::quote;
+use crate::progress::Progress;
+
+pub(super) const FRONT_END: FrontEnd = FrontEnd {
+    name: "executable",
+    files: "a dynamically linked C or C++ program for x86_64 Linux; its arguments come after --",
+    accepts: |path| {
+        let mut magic = [0; 4];
+        std::fs::File::open(path)
+            .is_ok_and(|mut file| file.read_exact(&mut magic).is_ok() && &magic == b"\x7fELF")
+    },
+    filters: false,
+    options: &[
+        "--preemptions",
+        "--yields",
+        "--delays",
+        "--depth",
+        "--at-bound",
+        "--strategy",
+        "--race-mode",
+        "--max-executions",
+        "--time",
+        "--seed",
+        "--stdin",
+        "--patience",
+        "--exit-status",
+    ],
+    check,
+};
+
+fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
+    let options = request.options;
+    let program = NativeProgram::open(request.file)?
+        .arguments(request.arguments.iter().cloned())
+        .input(options.stdin.clone())
+        .fails_by_status(options.exit_status);
+    let program = program.race_mode(options.race_mode)?;
+    let program = match options.patience {
+        Some(time) => program.patience(time.0),
+        None => program,
+    };
+    if let Some(input) = options.stdin.as_ref().filter(|input| !input.is_file()) {
+        bail!(
+            "--stdin {}: there is no such file; give the file that the program is to read",
+            input.display()
+        );
+    }
+    let search = Search {
+        strategy: options.strategy.clone(),
+        preemptions: options.preemptions,
+        yields: options.yields,
+        delays: options.delays,
+        depth: options.depth,
+        at_bound: options.at_bound,
+        seed: options.seed,
+        max_executions: options.max_executions,
+        time: options.time.map(|time| time.0),
+    };
+    search.algorithm().map_err(|error| anyhow!("--strategy: {error}"))?;
+    let file = request.file.display().to_string();
+    let outcome = match request.replay {
+        Some((schedule, _)) => search.replay(&program, schedule),
+        None => {
+            let line = Progress::start(file.clone());
+            let interrupted = interrupts();
+            search.check(&program, Some(&interrupted), &mut |at| {
+                let bound = at
+                    .bound
+                    .map_or_else(String::new, |(measure, bound)| format!("{}, ", measure.count(bound)));
+                let rate = at.executions as f64 / at.elapsed.as_secs_f64().max(0.001);
+                line.say(format!("{file}: {bound}{} executions ({rate:.0}/s)", at.executions));
+            })
+        }
+    };
+    let outcome =
+        with_output(outcome.map_err(|error| anyhow!("{file} cannot be checked: {error}"))?, &program);
+    let arguments = options.given().into_iter();
+    let origin = Origin {
+        file,
+        filter: None,
+        arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
+        words: request.arguments.to_vec(),
+    };
+    let replay = outcome.violation().map(|violation| {
+        let mut words = vec!["selvedge check".to_string(), quote(&origin.file), "--replay".into()];
+        words.push(violation.schedule.to_string());
+        if let Some(input) = &options.stdin {
+            words.extend(["--stdin".into(), quote(&input.display().to_string())]);
+        }
+        if options.race_mode {
+            words.push("--race-mode".into());
+        }
+        if options.exit_status {
+            words.push("--exit-status".into());
+        }
+        if !request.arguments.is_empty() {
+            words.push("--".into());
+            words.extend(request.arguments.iter().map(|word| quote(word)));
+        }
+        words.join(" ")
+    });
+    let report = Report { subject: origin.file.clone(), engine: "stateless".into(), outcome };
+    Ok(Answer { checked: vec![Checked { report, origin, replay, notes: None }], reservation: None })
+}
+
+/// What the program printed in the counterexample is part of what went wrong.
+fn with_output(mut outcome: Outcome, program: &NativeProgram) -> Outcome {
+    if let Verdict::Violated(violation) = &mut outcome.verdict {
+        let output = program.output();
+        if !output.trim().is_empty() {
+            violation.message.push_str("\nThe program printed:");
+            for line in output.lines() {
+                violation.message.push_str(&format!("\n  | {line}"));
+            }
+        }
+    }
+    outcome
+}
+
+/// Set by Ctrl-C, which ends the search, so that it says what it has covered.
+fn interrupts() -> Arc<AtomicBool> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let set = interrupted.clone();
+    // Without a handler Ctrl-C ends the command as usual.
+    let _ = ctrlc::set_handler(move || {
+        if set.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    interrupted
+}

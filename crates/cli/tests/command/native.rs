@@ -1,0 +1,221 @@
+//! C and C++ executables.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::{Seen, fresh, run, selvedge};
+
+fn has_gcc(test: &str) -> bool {
+    if Command::new("gcc").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return true;
+    }
+    let required = std::env::var("SELVEDGE_REQUIRE_ORACLES").is_ok_and(|value| value == "1");
+    assert!(!required, "{test}: gcc is not installed");
+    eprintln!("SKIPPED: {test}: gcc not installed");
+    false
+}
+
+/// Compiles a program text.
+fn compile(folder: &Path, text: &str, flags: &[&str]) -> PathBuf {
+    let (source, program) = (folder.join("program.c"), folder.join("program"));
+    std::fs::write(&source, text).unwrap();
+    let output = Command::new("gcc")
+        .args(["-g", "-pthread", "-o"])
+        .arg(&program)
+        .arg(&source)
+        .args(flags)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+/// What it reads decides whether it fails.
+const READER: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *works(void *argument) {
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    return argument;
+}
+int main(int count, char **arguments) {
+    char line[100] = "nothing";
+    fgets(line, sizeof line, stdin);
+    pthread_t thread;
+    pthread_create(&thread, NULL, works, NULL);
+    works(NULL);
+    pthread_join(thread, NULL);
+    printf("read %s\n", line);
+    assert(strcmp(line, "fail") != 0);
+    assert(count < 2 || strcmp(arguments[1], "two words") != 0);
+    return getenv("LD_PRELOAD") != NULL;
+}
+"#;
+
+#[test]
+fn an_executable_gets_its_input_and_arguments() {
+    if !has_gcc("an_executable_gets_its_input_and_arguments") {
+        return;
+    }
+    let folder = fresh("native-input");
+    let program = compile(&folder, READER, &[]);
+    let program = program.to_str().unwrap();
+    let seen = run(&["check", program, "--exit-status"], 0);
+    assert!(seen.out.contains("HOLDS") && seen.out.contains("every execution"), "{seen:?}");
+    let input = folder.join("input");
+    std::fs::write(&input, "fail").unwrap();
+    let seen = run(&["check", program, "--stdin", input.to_str().unwrap()], 1);
+    assert!(seen.out.contains("| read fail") && seen.out.contains("program.c:21"), "{seen:?}");
+    assert!(seen.out.contains("--stdin"), "the command that replays it: {seen:?}");
+    let (result, trace) = (folder.join("result.json"), folder.join("trace.json"));
+    let words = ["--json", result.to_str().unwrap(), "--trace", trace.to_str().unwrap(), "--", "two words"];
+    let seen = run(&[&["check", program][..], &words].concat(), 1);
+    assert!(seen.out.contains("arguments[1]"), "{seen:?}");
+    let json = std::fs::read_to_string(&result).unwrap();
+    assert!(json.contains(r#""engine":"stateless""#) && json.contains(r#""kind":"assertion""#), "{json}");
+    assert!(json.contains("program.c:"), "{json}");
+    // The trace file says how the program was run.
+    let again = run(&["replay", trace.to_str().unwrap()], 1);
+    assert!(again.out.contains("arguments[1]"), "{again:?}");
+}
+
+#[test]
+fn a_token_replays_an_execution() {
+    if !has_gcc("a_token_replays_an_execution") {
+        return;
+    }
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/c/examples/counter.c");
+    let program = compile(&fresh("native-token"), &std::fs::read_to_string(corpus).unwrap(), &[]);
+    let program = program.to_str().unwrap();
+    let seen = run(&["check", program], 1);
+    let line = seen.out.lines().find_map(|line| line.strip_prefix("Replay: selvedge ")).unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let again = run(&words, 1);
+    assert!(
+        again.out.contains("assertion failed: counter == 2") && again.out.contains("preempted"),
+        "{again:?}"
+    );
+    let seen = run(&["check", program, "--replay", "1AAAAAAAA"], 2);
+    assert!(seen.err.contains("not a schedule"), "{seen:?}");
+}
+
+#[test]
+fn what_cannot_be_checked_says_why() {
+    if !has_gcc("what_cannot_be_checked_says_why") {
+        return;
+    }
+    let folder = fresh("native-errors");
+    let program = compile(&folder, "int main(void) { return 0; }\n", &[]);
+    let at = |path: &Path| path.to_str().unwrap().to_string();
+    let plain = at(&program);
+
+    let option = run(&["check", &plain, "--strategy", "best"], 2);
+    assert!(option.err.contains("there is no strategy") && option.err.contains("cb-por"), "{option:?}");
+    let option = run(&["check", &plain, "--splitting", "lazy"], 2);
+    assert!(option.err.contains("not an option for executable files"), "{option:?}");
+    let option = run(&["check", &plain, "--stdin", "not-there"], 2);
+    assert!(option.err.contains("there is no such file"), "{option:?}");
+
+    let bytes = std::fs::read(&program).unwrap();
+    let refused = |name: &str, bytes: &[u8], expected: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let seen = run(&["check", &at(&path)], 2);
+        assert!(seen.err.contains(expected), "{name}: {seen:?}");
+    };
+    // Written without the right to be executed.
+    refused("not-executable", &bytes, "may not be executed");
+    let mut changed = bytes.clone();
+    changed[4] = 1;
+    refused("narrow", &changed, "is a 32-bit program");
+    changed = bytes.clone();
+    changed[18] = 183;
+    refused("another-processor", &changed, "for another processor");
+    refused("cut-off", &bytes[..60], "is damaged");
+    let interpreter = b"/lib64/ld-linux-x86-64.so.2";
+    let at_interpreter = bytes.windows(interpreter.len()).position(|window| window == interpreter).unwrap();
+    changed = bytes.clone();
+    changed[at_interpreter + 1] = b'L';
+    refused("no-interpreter", &changed, "needs the program interpreter /Lib64/ld-linux-x86-64.so.2");
+
+    let object = compile(&fresh("native-object"), "int main(void) { return 0; }\n", &["-c"]);
+    let seen = run(&["check", &at(&object)], 2);
+    assert!(seen.err.contains("is an object file"), "{seen:?}");
+    let fixed = compile(&fresh("native-static"), "int main(void) { return 0; }\n", &["-static"]);
+    let seen = run(&["check", &at(&fixed)], 2);
+    assert!(seen.err.contains("is statically linked"), "{seen:?}");
+}
+
+/// A program that leaves our control is named, with what it does.
+#[test]
+fn what_leaves_control_is_named() {
+    if !has_gcc("what_leaves_control_is_named") {
+        return;
+    }
+    let forks =
+        "#include <unistd.h>\nint spawn(void) { return fork(); }\nint main(void) { return spawn(); }\n";
+    let program = compile(&fresh("native-fork"), forks, &[]);
+    let seen = run(&["check", program.to_str().unwrap()], 2);
+    assert!(seen.err.contains("calls fork") && seen.err.contains("called by spawn"), "{seen:?}");
+    assert!(seen.err.contains("program.c:2"), "{seen:?}");
+
+    let pipe = "#include <unistd.h>\nint main(void) { int ends[2]; char c; pipe(ends); return read(ends[0], &c, 1); }\n";
+    let program = compile(&fresh("native-pipe"), pipe, &[]);
+    let mut command = selvedge(&["check", program.to_str().unwrap(), "--patience", "500ms"]);
+    let seen = Seen::from(command.output().unwrap());
+    assert_eq!(seen.status, Some(2), "{seen:?}");
+    assert!(seen.err.contains("left our control") && seen.err.contains("waits in read"), "{seen:?}");
+
+    let endless = "int main(void) { for (volatile int i = 0;; i++) { } }\n";
+    let program = compile(&fresh("native-endless"), endless, &[]);
+    let mut command = selvedge(&["check", program.to_str().unwrap(), "--patience", "500ms"]);
+    let seen = Seen::from(command.output().unwrap());
+    assert_eq!(seen.status, Some(2), "{seen:?}");
+    assert!(seen.err.contains("comes to no scheduling point"), "{seen:?}");
+}
+
+/// A program that depends on more than its schedule is told so.
+#[test]
+fn nondeterminism_is_reported() {
+    if !has_gcc("nondeterminism_is_reported") {
+        return;
+    }
+    // A file that it counts in outlives each execution.
+    let text = r#"
+#include <pthread.h>
+#include <stdio.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *works(void *argument) {
+    int times = 0;
+    FILE *file = fopen(argument, "r+");
+    fscanf(file, "%d", &times);
+    rewind(file);
+    fprintf(file, "%d", times + 1);
+    fclose(file);
+    for (int i = 0; i < times % 3 + 1; i++) {
+        pthread_mutex_lock(&lock);
+        pthread_mutex_unlock(&lock);
+    }
+    return argument;
+}
+int main(int count, char **arguments) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, works, arguments[1]);
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    pthread_join(thread, NULL);
+    return count - 2;
+}
+"#;
+    let folder = fresh("native-nondeterminism");
+    let program = compile(&folder, text, &[]);
+    let counter = folder.join("counter");
+    std::fs::write(&counter, "0").unwrap();
+    let seen = run(&["check", program.to_str().unwrap(), "--", counter.to_str().unwrap()], 2);
+    assert!(seen.err.contains("not deterministic"), "{seen:?}");
+}

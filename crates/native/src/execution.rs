@@ -1,0 +1,590 @@
+//! An execution of a program, a step at a time.
+//!
+//! The runtime writes a log; this side reads it. The decisions that a search plans are given to the program when it
+//! begins, and it goes on without preemption by itself after them, since that is what most searches ask for. So most
+//! executions are over before their log is read, and no step waits for an answer. Where a search decides otherwise than
+//! the program has, the execution is begun again with what was decided so far; a search that keeps doing so is answered
+//! step by step.
+
+use std::time::Instant;
+
+use selvedge_core::{Decision, Location, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
+use selvedge_stateless::{
+    Description, Event, Execution, Gate, LaunchError, LocalEvent, Site, Stop, StopKind,
+};
+
+use crate::describe::{Step, Words};
+use crate::launch::{NativeProgram, Zygote};
+use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order};
+use crate::protocol::{self, ASKS, Answer, note, op, stop, tag};
+use crate::stuck;
+use crate::symbols::Symbols;
+
+/// How the log goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// The program has taken this decision.
+    Taken(u32),
+    /// The program waits for one.
+    Asks,
+    /// There is nothing to decide: the process has ended, or is about to.
+    Nothing,
+}
+
+/// What the log had.
+enum Read {
+    /// A step is over.
+    Point,
+    /// A value has to be chosen.
+    Choose(u32),
+    /// Something went wrong.
+    Stop(Box<Stop>),
+    /// The process is gone.
+    Dead(i32),
+}
+
+/// Runs a program's executions, one at a time.
+pub(crate) struct NativeExecution<'a> {
+    program: &'a NativeProgram,
+    zygote: Zygote,
+    symbols: Symbols,
+    mirror: Mirror,
+    /// The next record of the log to be read.
+    position: usize,
+    next: Next,
+    /// The decisions of this execution so far.
+    decided: Vec<Decision>,
+    /// What the search has planned for the next one.
+    planned: Vec<Decision>,
+    /// Whether it is under way.
+    live: bool,
+    /// The thread whose step is being read.
+    current: u32,
+    step: Step,
+    events: Vec<LocalEvent>,
+    /// How often the program has rightly gone on by itself, less how often it has not.
+    foresight: i32,
+    /// The program stopped answering.
+    lost: Option<Stop>,
+}
+
+/// Below this, programs do not go on by themselves.
+const BLIND: i32 = -4;
+
+impl<'a> NativeExecution<'a> {
+    pub(crate) fn new(program: &'a NativeProgram, zygote: Zygote) -> Self {
+        let symbols = Symbols::of_process(zygote.pid(), program.path());
+        NativeExecution {
+            program,
+            zygote,
+            symbols,
+            mirror: Mirror::default(),
+            position: 0,
+            next: Next::Nothing,
+            decided: Vec::new(),
+            planned: Vec::new(),
+            live: false,
+            current: 0,
+            step: Step::default(),
+            events: Vec::new(),
+            foresight: 0,
+            lost: None,
+        }
+    }
+
+    fn words(&self) -> Words<'_> {
+        Words { mirror: &self.mirror, symbols: &self.symbols }
+    }
+
+    /// Begins an execution with these decisions, and reads up to its first point.
+    fn begin(&mut self, plan: &[Decision]) -> Result<(), LaunchError> {
+        self.program.clear_output();
+        self.zygote.rewind();
+        self.mirror.clear();
+        self.events.clear();
+        let area = &self.zygote.area;
+        area.set_plan(plan.iter().map(|decision| answer(*decision).pack()));
+        let ahead = self.foresight > BLIND;
+        area.get().ahead.store(u32::from(ahead), std::sync::atomic::Ordering::Relaxed);
+        area.request();
+        self.live = true;
+        self.position = 0;
+        self.wait();
+        match self.read() {
+            Read::Point => {
+                self.events.clear();
+                Ok(())
+            }
+            Read::Stop(stop) => Err(LaunchError(stop.message)),
+            _ => Err(LaunchError("the program ended before its main began".into())),
+        }
+    }
+
+    /// Waits for this side's turn. A program that does not come back is given up.
+    fn wait(&mut self) {
+        let began = Instant::now();
+        let patience = self.program.how_patient();
+        while !self.zygote.area.wait(patience / 8) {
+            if !self.zygote.is_alive() {
+                self.give_up("the process that executions are forked from has ended".into());
+                return;
+            }
+            if began.elapsed() < patience {
+                continue;
+            }
+            let pid = self.zygote.area.get().pid.load(std::sync::atomic::Ordering::Relaxed);
+            let doing = stuck::explain(pid, |_| false);
+            // SAFETY: a process that the zygote has forked and not waited for: no other has this number.
+            unsafe { libc::kill(pid as libc::pid_t, libc::SIGKILL) };
+            self.give_up(format!(
+                "a thread has left our control: the program has not come to a scheduling point for {} s; {doing}",
+                patience.as_secs()
+            ));
+            // It is reaped, and then it is this side's turn.
+            while !self.zygote.area.wait(patience / 8) && self.zygote.is_alive() {}
+            return;
+        }
+    }
+
+    #[cold]
+    fn give_up(&mut self, message: String) {
+        let location = self.mirror.threads.get(self.current as usize);
+        let location = location.and_then(|thread| self.symbols.location(&thread.places));
+        self.lost = Some(Stop { kind: StopKind::Unsupported, message, location });
+    }
+
+    fn reply(&mut self, answer: Answer) {
+        self.zygote.area.answer(answer);
+        self.position = 0;
+        self.wait();
+    }
+
+    /// Reads the log up to the end of a step.
+    fn read(&mut self) -> Read {
+        loop {
+            if let Some(stop) = self.lost.take() {
+                self.next = Next::Nothing;
+                return Read::Stop(Box::new(stop));
+            }
+            if self.position >= self.zygote.area.log_length() {
+                self.next = Next::Nothing;
+                return Read::Dead(self.zygote.area.status().unwrap_or(0));
+            }
+            let record = self.zygote.area.record(self.position);
+            self.position += 1;
+            let number = (record[0] >> 32) as u32;
+            match record[0] as u8 {
+                tag::POINT => {
+                    self.point(&record);
+                    return Read::Point;
+                }
+                tag::CHOOSE => {
+                    self.next = self.next_after(number);
+                    return Read::Choose(record[1] as u32);
+                }
+                tag::STOP => {
+                    self.next = Next::Nothing;
+                    self.step.operation = protocol::Op::unpack(record[6]);
+                    self.step.note = record[7];
+                    return Read::Stop(Box::new(self.stop(&record)));
+                }
+                tag::FULL => self.reply(Answer::GoOn),
+                _ => self.follow(number, &record),
+            }
+        }
+    }
+
+    fn next_after(&self, taken: u32) -> Next {
+        match taken {
+            ASKS if self.zygote.area.status().is_some() => Next::Nothing,
+            ASKS => Next::Asks,
+            taken => Next::Taken(taken),
+        }
+    }
+
+    fn point(&mut self, record: &protocol::Record) {
+        self.next = self.next_after((record[0] >> 32) as u32);
+        self.step.operation = protocol::Op::unpack(record[1]);
+        self.step.note = record[2];
+        self.step.numbers = [record[3], record[4]];
+        let performed = &self.step.operation;
+        if record[2] == note::NOBODY_WAITS
+            && let Some(object) = (performed.object as usize).checked_sub(1)
+            && let Some(condvar) = self.mirror.objects.get_mut(object)
+        {
+            condvar.missed = true;
+        }
+    }
+
+    /// Brings the mirror up to date.
+    fn follow(&mut self, number: u32, record: &protocol::Record) {
+        let index = number as usize;
+        match record[0] as u8 {
+            tag::PENDING => {
+                let gate = protocol::Gate::unpack(record[2], record[3], record[4]);
+                let Some(thread) = self.mirror.threads.get_mut(index) else { return };
+                thread.pending = protocol::Op::unpack(record[1]);
+                thread.gate = gate;
+                thread.places = [record[5], record[6], record[7]];
+                self.mirror.update(index);
+            }
+            tag::OPEN => {
+                let Some(thread) = self.mirror.threads.get_mut(index) else { return };
+                thread.gate = protocol::Gate::OPEN;
+                self.mirror.update(index);
+            }
+            tag::WORD => {
+                let Some(object) = self.mirror.objects.get_mut(index) else { return };
+                object.word = record[1];
+                object.holder = record[2] as u32;
+                self.mirror.refresh(number);
+            }
+            tag::OBJECT => self.mirror.objects.push(Object {
+                kind: record[2] as u8,
+                word: record[1],
+                holder: 0,
+                address: record[3],
+                missed: false,
+            }),
+            tag::THREAD => {
+                self.mirror.threads.push(Thread {
+                    object: record[1] as u32,
+                    function: record[2],
+                    name: None,
+                    pending: protocol::Op::default(),
+                    gate: protocol::Gate::OPEN,
+                    places: [0; 3],
+                    signalled: false,
+                    ended: false,
+                });
+                self.mirror.alive += 1;
+                self.mirror.enabled.insert(ThreadId(number));
+                if index > 0 {
+                    self.step.spawned.push(index);
+                    self.events.push(LocalEvent::Spawned(ThreadId(number)));
+                }
+            }
+            tag::BY => self.events.push(LocalEvent::By(ThreadId(number))),
+            tag::SIGNAL => {
+                let Some(thread) = self.mirror.threads.get_mut(index) else { return };
+                thread.signalled = record[1] == 1;
+                if thread.signalled {
+                    self.mirror.update(index);
+                }
+            }
+            tag::ENDED if index < self.mirror.threads.len() => self.mirror.end(index),
+            tag::EXIT => {
+                self.mirror.exiting = true;
+                (0..self.mirror.threads.len()).for_each(|thread| self.mirror.update(thread));
+            }
+            tag::ACCESS => {
+                let (cell, site) = (ObjectId::new(record[1] as u32), Site(record[3] as usize));
+                self.events.push(match record[2] {
+                    0 => LocalEvent::Read(cell, site),
+                    _ => LocalEvent::Write(cell, site),
+                });
+            }
+            tag::RETIRE => self.events.push(LocalEvent::Retire(ObjectId::new(record[1] as u32))),
+            tag::FENCE => self.events.push(LocalEvent::Fence(engine_order(record[1] as u8))),
+            tag::PUBLISH => {
+                let object = ObjectId::new(record[2] as u32);
+                self.events.push(match record[1] {
+                    0 => LocalEvent::Acquire(object),
+                    _ => LocalEvent::Release(object),
+                });
+            }
+            tag::NAME => {
+                let Some(thread) = self.mirror.threads.get_mut(index) else { return };
+                let bytes: Vec<u8> =
+                    [record[1], record[2]].iter().flat_map(|word| word.to_le_bytes()).collect();
+                let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+                thread.name = Some(String::from_utf8_lossy(name).into_owned());
+            }
+            _ => {}
+        }
+    }
+
+    /// What a record says that went wrong.
+    fn stop(&self, record: &protocol::Record) -> Stop {
+        let kind = match record[1] {
+            stop::ASSERTION => StopKind::Violation(ViolationKind::Assertion),
+            stop::CRASH => StopKind::Violation(ViolationKind::Crash),
+            stop::MISUSE => StopKind::Violation(ViolationKind::Misuse),
+            stop::DEADLOCK => StopKind::Violation(ViolationKind::Deadlock),
+            stop::USE_AFTER_FREE => StopKind::Violation(ViolationKind::UseAfterFree),
+            stop::DOUBLE_FREE => StopKind::Violation(ViolationKind::DoubleFree),
+            _ => StopKind::Unsupported,
+        };
+        let places = [record[2], record[3], record[4]];
+        let mut message = self.zygote.area.text();
+        let thread = (record[0] >> 32) as usize;
+        if matches!(kind, StopKind::Violation(_)) {
+            message = format!("{}: {message}", self.words().thread(thread));
+        }
+        if kind == StopKind::Unsupported {
+            let calls: Vec<_> =
+                places.iter().filter_map(|place| self.symbols.function(place.checked_sub(1)?)).collect();
+            if !calls.is_empty() {
+                message.push_str(&format!("; called by {}", calls.join(", called by ")));
+            }
+        }
+        Stop { kind, message, location: self.symbols.location(&places) }
+    }
+
+    /// The process has ended in the middle of a step.
+    fn died(&mut self, status: i32) -> Event {
+        let op = engine_op(self.pending_of(self.current));
+        if let Some(stop) = self.by_status(status) {
+            return Event::Stopped(op, Box::new(stop));
+        }
+        // It has ended by a way of its own: nothing is left to run.
+        for thread in 0..self.mirror.threads.len() {
+            self.mirror.end(thread);
+        }
+        Event::Performed(op)
+    }
+
+    /// What is wrong with the way that the process ended.
+    fn by_status(&self, status: i32) -> Option<Stop> {
+        if libc::WIFSIGNALED(status) {
+            let signal = libc::WTERMSIG(status);
+            let message = format!("the process was ended by signal {signal} ({})", signal_name(signal));
+            let kind = StopKind::Violation(ViolationKind::Crash);
+            return Some(Stop { kind, message, location: None });
+        }
+        let code = libc::WEXITSTATUS(status);
+        (code != 0 && self.program.exit_status_matters()).then(|| Stop {
+            kind: StopKind::Violation(ViolationKind::Assertion),
+            message: format!("the program exits with status {code}"),
+            location: None,
+        })
+    }
+
+    fn pending_of(&self, thread: u32) -> protocol::Op {
+        self.mirror.threads.get(thread as usize).map_or_else(protocol::Op::default, |thread| thread.pending)
+    }
+
+    /// Begins again, this time with what was decided, and reads up to where the last decision is taken.
+    fn begin_again(&mut self) -> Result<(), Stop> {
+        self.end();
+        let plan = self.decided.clone();
+        let failed = |message: String| Stop { kind: StopKind::Unsupported, message, location: None };
+        self.begin(&plan).map_err(|error| failed(error.0))?;
+        for &decision in plan.iter().take(plan.len() - 1) {
+            self.prepare_step(decision);
+            if self.next == Next::Asks {
+                self.reply(answer(decision));
+            } else if self.next != Next::Taken(answer(decision).pack()) {
+                return Err(failed(
+                    "the program is not deterministic: it cannot be brought to the same point again".into(),
+                ));
+            }
+            if !matches!(self.read(), Read::Point | Read::Choose(_)) {
+                return Err(failed(
+                    "the program is not deterministic: it ended where it did not before".into(),
+                ));
+            }
+        }
+        self.events.clear();
+        Ok(())
+    }
+
+    fn prepare_step(&mut self, decision: Decision) {
+        if let Decision::Thread(thread) = decision {
+            self.current = thread.0;
+            self.step = Step {
+                operation: self.pending_of(thread.0),
+                places: self.mirror.threads.get(thread.index()).map_or([0; 3], |thread| thread.places),
+                ..Step::default()
+            };
+        }
+    }
+
+    /// Ends the process of the execution, and waits until it has.
+    fn end(&mut self) {
+        if !self.live {
+            return;
+        }
+        self.live = false;
+        // This side's turn: either it has ended, or it waits for an answer.
+        while self.zygote.area.status().is_none() && self.zygote.is_alive() {
+            self.reply(Answer::End);
+        }
+        self.lost = None;
+    }
+}
+
+fn answer(decision: Decision) -> Answer {
+    match decision {
+        Decision::Thread(thread) => Answer::Thread(thread.0),
+        Decision::Value(value) => Answer::Value(value),
+    }
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGABRT => "SIGABRT, abort",
+        libc::SIGSEGV => "SIGSEGV, segmentation fault",
+        libc::SIGBUS => "SIGBUS, bus error",
+        libc::SIGFPE => "SIGFPE, arithmetic error",
+        libc::SIGILL => "SIGILL, illegal instruction",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGPIPE => "SIGPIPE, nobody reads what it writes",
+        libc::SIGALRM => "SIGALRM, alarm",
+        _ => "see signal(7)",
+    }
+}
+
+impl Execution for NativeExecution<'_> {
+    fn plan(&mut self, decisions: &[Decision]) {
+        self.planned.clear();
+        self.planned.extend_from_slice(decisions);
+    }
+
+    fn restart(&mut self) -> Result<(), LaunchError> {
+        self.end();
+        self.decided.clear();
+        self.lost = None;
+        let plan = std::mem::take(&mut self.planned);
+        let begun = self.begin(&plan);
+        self.planned = plan;
+        self.planned.clear();
+        begun
+    }
+
+    fn enabled(&self) -> &ThreadSet {
+        &self.mirror.enabled
+    }
+
+    fn waiting(&self) -> &ThreadSet {
+        &self.mirror.waiting
+    }
+
+    fn thread_count(&self) -> usize {
+        self.mirror.threads.len()
+    }
+
+    fn all_ended(&self) -> bool {
+        // A thread whose assumption is not met is of no interest any more.
+        let assumes = |thread: &Thread| !thread.ended && thread.pending.kind == op::ASSUME;
+        self.mirror.alive == 0 || self.mirror.exiting || self.mirror.threads.iter().any(assumes)
+    }
+
+    fn pending(&self, thread: ThreadId) -> Op {
+        engine_op(self.pending_of(thread.0))
+    }
+
+    fn gate(&self, thread: ThreadId) -> Gate {
+        engine_gate(&self.mirror.threads[thread.index()].gate)
+    }
+
+    fn is_signalled(&self, thread: ThreadId) -> bool {
+        self.mirror.threads[thread.index()].signalled
+    }
+
+    fn word(&self, object: ObjectId) -> u64 {
+        self.mirror.objects.get(object.index()).map_or(0, |object| object.word)
+    }
+
+    fn step(&mut self, decision: Decision) -> Event {
+        self.decided.push(decision);
+        match self.next {
+            Next::Taken(taken) if taken == answer(decision).pack() => {
+                self.foresight = (self.foresight + 1).min(64);
+                self.prepare_step(decision);
+            }
+            Next::Taken(_) => {
+                self.foresight = (self.foresight - 32).max(BLIND);
+                if let Err(stop) = self.begin_again() {
+                    return Event::Stopped(self.pending(ThreadId(self.current)), Box::new(stop));
+                }
+                self.prepare_step(decision);
+                if self.next == Next::Asks {
+                    self.reply(answer(decision));
+                }
+            }
+            Next::Asks => {
+                self.prepare_step(decision);
+                self.reply(answer(decision));
+            }
+            Next::Nothing => self.prepare_step(decision),
+        }
+        match self.read() {
+            Read::Point => Event::Performed(engine_op(self.step.operation)),
+            Read::Choose(arity) => Event::Choose(arity),
+            Read::Stop(stop) => Event::Stopped(engine_op(self.step.operation), stop),
+            Read::Dead(status) => self.died(status),
+        }
+    }
+
+    fn local_events(&mut self) -> &mut Vec<LocalEvent> {
+        &mut self.events
+    }
+
+    fn site(&self) -> Site {
+        Site(self.step.places.iter().find(|place| **place != 0).map_or(0, |place| *place as usize))
+    }
+
+    fn describe(&self) -> Description {
+        self.words().step(&self.step)
+    }
+
+    fn thread_name(&self, thread: ThreadId) -> String {
+        self.words().thread(thread.index())
+    }
+
+    fn object_name(&self, object: ObjectId) -> String {
+        self.words().object(object.index())
+    }
+
+    fn why_blocked(&self, thread: ThreadId) -> Description {
+        self.words().why_blocked(thread.index())
+    }
+
+    fn locate(&self, site: Site) -> Option<Location> {
+        self.symbols.location(&[site.0 as u64])
+    }
+
+    /// A thread waits for a signal that was given before: that is what is wrong, more than the deadlock.
+    fn in_flight(&self) -> Option<Stop> {
+        let words = self.words();
+        let waits = |thread: &Thread| !thread.ended && thread.pending.kind == op::WAKE && !thread.signalled;
+        let (_, thread) = self.mirror.threads.iter().enumerate().find(|(_, thread)| {
+            let condvar = (thread.pending.object as usize).checked_sub(1);
+            waits(thread) && condvar.is_some_and(|condvar| self.mirror.objects[condvar].missed)
+        })?;
+        let mut message =
+            String::from("lost signal: it was given when nobody waited, and now no thread can go on");
+        for index in 0..self.mirror.threads.len() {
+            let why = words.why_blocked(index);
+            if !why.text.is_empty() {
+                let place = why.location.map_or_else(String::new, |place| format!(" (at {place})"));
+                message.push_str(&format!("\n  {} {}{place}", words.thread(index), why.text));
+            }
+        }
+        let location = self.symbols.location(&thread.places);
+        Some(Stop { kind: StopKind::Violation(ViolationKind::LostSignal), message, location })
+    }
+
+    fn finish(&mut self) -> Option<Stop> {
+        if !self.live {
+            return None;
+        }
+        let complete = self.mirror.alive == 0 || self.mirror.exiting && self.mirror.enabled.is_empty();
+        if complete {
+            self.live = false;
+            // It runs what is to be done at the exit; all that it can want is that its log is read.
+            while self.zygote.area.status().is_none() && self.lost.is_none() {
+                self.reply(Answer::GoOn);
+            }
+            return match self.read() {
+                Read::Stop(stop) => Some(*stop),
+                Read::Dead(status) => self.by_status(status),
+                _ => None,
+            };
+        }
+        self.end();
+        None
+    }
+}

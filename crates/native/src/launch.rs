@@ -1,0 +1,351 @@
+//! Which executables can be checked, and starting one.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
+use object::{Object as _, ObjectSymbol as _};
+use selvedge_stateless::{Execution, LaunchError, Program};
+
+use crate::area::{SharedArea, memory_file};
+use crate::execution::NativeExecution;
+use crate::protocol::AREA_VARIABLE;
+
+/// The runtime, as `build.rs` has built it.
+pub(crate) const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libselvedge_pthread.so"));
+
+/// Why an executable cannot be checked: what is wrong with it, and what to do.
+///
+/// ```
+/// use selvedge_native::NativeProgram;
+/// let error = NativeProgram::open("/bin/sh-that-is-not-there".as_ref()).unwrap_err();
+/// assert!(error.to_string().contains("cannot be read"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotCheckable(String);
+
+impl fmt::Display for NotCheckable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotCheckable {}
+
+/// A dynamically linked executable, its arguments and its input.
+///
+/// ```no_run
+/// use selvedge_native::NativeProgram;
+/// let program = NativeProgram::open("./a.out".as_ref()).unwrap().fails_by_status(true);
+/// ```
+#[derive(Debug)]
+pub struct NativeProgram {
+    path: PathBuf,
+    arguments: Vec<String>,
+    input: Option<PathBuf>,
+    fails_by_status: bool,
+    /// It calls `pthread_cancel`.
+    cancels: bool,
+    /// It is compiled to tell of every access to memory.
+    is_instrumented: bool,
+    /// What the last execution has printed.
+    output: File,
+    patience: Duration,
+    race_mode: bool,
+}
+
+impl NativeProgram {
+    /// The program in this file, if it can be checked.
+    ///
+    /// # Errors
+    /// When it cannot, with the reason.
+    pub fn open(path: &Path) -> Result<Self, NotCheckable> {
+        let because = |reason: &str| NotCheckable(format!("{} {reason}", path.display()));
+        let data = std::fs::read(path).map_err(|error| because(&format!("cannot be read: {error}")))?;
+        let found = examine(&data).map_err(|reason| because(&reason))?;
+        if !is_executable(path) {
+            return Err(because("may not be executed; make it executable (chmod +x)"));
+        }
+        let path = path.canonicalize().map_err(|error| because(&format!("cannot be found: {error}")))?;
+        let output = memory_file(c"selvedge output");
+        let output =
+            output.map_err(|error| because(&format!("cannot be run: no memory for its output: {error}")))?;
+        Ok(NativeProgram {
+            path,
+            arguments: Vec::new(),
+            input: None,
+            fails_by_status: false,
+            cancels: found.cancels,
+            is_instrumented: found.is_instrumented,
+            output,
+            patience: Duration::from_secs(20),
+            race_mode: false,
+        })
+    }
+
+    /// With these arguments.
+    #[must_use]
+    pub fn arguments(self, arguments: impl IntoIterator<Item = String>) -> Self {
+        NativeProgram { arguments: arguments.into_iter().collect(), ..self }
+    }
+
+    /// With this file as its standard input, which is empty otherwise.
+    #[must_use]
+    pub fn input(self, file: Option<PathBuf>) -> Self {
+        NativeProgram { input: file, ..self }
+    }
+
+    /// Whether to exit with a status other than 0 is a violation.
+    #[must_use]
+    pub fn fails_by_status(self, fails: bool) -> Self {
+        NativeProgram { fails_by_status: fails, ..self }
+    }
+
+    /// How long, in real time, a step may take before the program is given up (20 seconds by default).
+    #[must_use]
+    pub fn patience(self, patience: Duration) -> Self {
+        NativeProgram { patience, ..self }
+    }
+
+    /// Whether plain accesses to memory are scheduling points. Needs a program that `selvedge cc` has compiled.
+    ///
+    /// # Errors
+    /// When the program is not compiled for it.
+    pub fn race_mode(self, race_mode: bool) -> Result<Self, NotCheckable> {
+        if race_mode && !self.is_instrumented {
+            let path = self.path.display();
+            return Err(NotCheckable(format!(
+                "{path} does not tell of its accesses to memory; for race mode compile it with `selvedge cc` or \
+                 `selvedge c++`"
+            )));
+        }
+        Ok(NativeProgram { race_mode, ..self })
+    }
+
+    /// What the last execution has printed, to standard output and standard error, as far as it is of interest: at
+    /// most its last 8 KiB.
+    pub fn output(&self) -> String {
+        const MOST: u64 = 8192;
+        let mut file = &self.output;
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        let mut bytes = Vec::new();
+        let from = length.saturating_sub(MOST);
+        let read = file.seek(SeekFrom::Start(from)).and_then(|_| file.read_to_end(&mut bytes));
+        if read.is_err() {
+            return String::new();
+        }
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if from > 0 { format!("...{text}") } else { text }
+    }
+
+    /// Starts it, and waits until it is about to enter `main`.
+    pub(crate) fn start(&self) -> Result<Zygote, LaunchError> {
+        let failed = |what: &str, error: &dyn fmt::Display| {
+            LaunchError(format!("{}: {what}: {error}", self.path.display()))
+        };
+        let area = SharedArea::new().map_err(|error| failed("no memory to share with it", &error))?;
+        area.get().race_mode.store(u32::from(self.race_mode), std::sync::atomic::Ordering::Relaxed);
+        area.get().cancels.store(u32::from(self.cancels), std::sync::atomic::Ordering::Relaxed);
+        let mut runtime =
+            memory_file(c"selvedge runtime").map_err(|error| failed("no memory for the runtime", &error))?;
+        runtime.write_all(RUNTIME).map_err(|error| failed("no memory for the runtime", &error))?;
+        let (shared, runtime) = (inherited(area.descriptor()), inherited(runtime.as_raw_fd()));
+        let (Some(shared), Some(runtime)) = (shared, runtime) else {
+            return Err(failed("no file descriptor is left", &std::io::Error::last_os_error()));
+        };
+        let input = match &self.input {
+            Some(path) => File::open(path).map_err(|error| failed(&path.display().to_string(), &error))?,
+            None => File::open("/dev/null").map_err(|error| failed("/dev/null", &error))?,
+        };
+        let duplicate = |file: &File| {
+            file.try_clone().map(OwnedFd::from).map_err(|error| failed("no file descriptor is left", &error))
+        };
+        // Appending, so that an execution begins with what is there: nothing, once it is cut off.
+        // SAFETY: the descriptor is ours.
+        unsafe { libc::fcntl(self.output.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) };
+        let mut command = Command::new(&self.path);
+        command
+            .args(&self.arguments)
+            .stdin(Stdio::from(duplicate(&input)?))
+            .stdout(Stdio::from(duplicate(&self.output)?))
+            .stderr(Stdio::from(duplicate(&self.output)?))
+            .env("LD_PRELOAD", format!("/proc/self/fd/{}", runtime.as_raw_fd()))
+            .env(AREA_VARIABLE, shared.as_raw_fd().to_string());
+        if let Some(before) = std::env::var_os("LD_PRELOAD") {
+            command.env("SELVEDGE_PRELOAD_BEFORE", before);
+        }
+        // SAFETY: only system calls between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                // Addresses are the same from run to run, so that a schedule can be replayed.
+                libc::personality(0x0004_0000);
+                Ok(())
+            });
+        }
+        let child = command.spawn().map_err(|error| failed("it cannot be started", &error))?;
+        let mut zygote = Zygote { child, area, input };
+        let began = Instant::now();
+        while !zygote.area.wait(Duration::from_millis(50)) {
+            if let Ok(Some(status)) = zygote.child.try_wait() {
+                return Err(failed(
+                    "it ended before its main began",
+                    &format!("{status}\n{}", self.output()),
+                ));
+            }
+            if began.elapsed() > self.patience {
+                let message = "it does not come to its main: does a constructor wait, or create threads?";
+                return Err(LaunchError(format!("{}: {message}", self.path.display())));
+            }
+        }
+        match zygote.area.text() {
+            refusal if refusal.is_empty() => Ok(zygote),
+            refusal => Err(LaunchError(format!("{}: {refusal}", self.path.display()))),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn exit_status_matters(&self) -> bool {
+        self.fails_by_status
+    }
+
+    pub(crate) fn how_patient(&self) -> Duration {
+        self.patience
+    }
+
+    /// Forgets what was printed.
+    pub(crate) fn clear_output(&self) {
+        if self.output.metadata().is_ok_and(|metadata| metadata.len() > 0) {
+            // A file in memory can always be cut off.
+            let _ = self.output.set_len(0);
+        }
+    }
+}
+
+impl Program for NativeProgram {
+    fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError> {
+        Ok(Box::new(NativeExecution::new(self, self.start()?)))
+    }
+}
+
+/// The process that executions are forked from.
+pub(crate) struct Zygote {
+    child: Child,
+    pub(crate) area: SharedArea,
+    /// Shared with the executions, which all read from the same place on.
+    input: File,
+}
+
+impl Zygote {
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Lets an execution read its input from the beginning.
+    pub(crate) fn rewind(&mut self) {
+        // Not everything can be read twice; then the program sees its end.
+        let _ = self.input.rewind();
+    }
+
+    /// Whether it is still there.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Zygote {
+    fn drop(&mut self) {
+        // Its executions end with it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A descriptor for the same file that a program which is started inherits, and that is out of its way.
+fn inherited(descriptor: RawFd) -> Option<OwnedFd> {
+    // SAFETY: duplicates a descriptor of ours; the copy is ours too.
+    unsafe {
+        let copy = libc::fcntl(descriptor, libc::F_DUPFD, 200);
+        (copy >= 0).then(|| OwnedFd::from_raw_fd(copy))
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt as _;
+    let Ok(path) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return false };
+    // SAFETY: a C string.
+    unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 }
+}
+
+struct Found {
+    cancels: bool,
+    is_instrumented: bool,
+}
+
+/// Looks at an executable; an error says why it cannot be checked.
+fn examine(data: &[u8]) -> Result<Found, String> {
+    if !data.starts_with(b"\x7fELF") {
+        return Err("is not an ELF executable".into());
+    }
+    match data.get(4) {
+        Some(2) => {}
+        Some(1) => return Err("is a 32-bit program; build it for x86_64 (without -m32)".into()),
+        _ => return Err("is not an executable of a known class".into()),
+    }
+    let damaged = |error: object::Error| format!("is damaged: {error}");
+    let file = ElfFile64::<object::Endianness>::parse(data).map_err(damaged)?;
+    let (header, endian) = (file.elf_header(), file.endian());
+    if header.e_machine(endian) != object::elf::EM_X86_64 {
+        return Err("is for another processor than x86_64".into());
+    }
+    match header.e_type(endian) {
+        object::elf::ET_EXEC | object::elf::ET_DYN => {}
+        object::elf::ET_REL => return Err("is an object file; link it first (gcc FILE.o -pthread)".into()),
+        _ => return Err("is not an executable".into()),
+    }
+    let mut headers = file.elf_program_headers().iter();
+    let interpreter = headers.find_map(|header| header.interpreter(endian, data).ok().flatten());
+    let Some(interpreter) = interpreter else {
+        return Err(
+            "is statically linked or a shared library, so that nothing can be preloaded into it; link it \
+                    dynamically (without -static)"
+                .into(),
+        );
+    };
+    let interpreter = String::from_utf8_lossy(interpreter).into_owned();
+    if !Path::new(&interpreter).exists() {
+        return Err(format!(
+            "needs the program interpreter {interpreter}, which is not here; install it, or build it on this system"
+        ));
+    }
+    let asks = |name: &str| {
+        file.dynamic_symbols()
+            .any(|symbol| symbol.is_undefined() && symbol.name().is_ok_and(|found| found == name))
+    };
+    Ok(Found { cancels: asks("pthread_cancel"), is_instrumented: asks("__tsan_init") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_checked_is_refused_by_name() {
+        let mut elf = std::fs::read("/proc/self/exe").unwrap();
+        elf.truncate(1 << 20);
+        elf[4] = 1;
+        assert!(examine(&elf).err().unwrap().contains("32-bit"));
+        assert!(examine(b"#!/bin/sh\n").err().unwrap().contains("not an ELF"));
+        assert!(examine(b"\x7fELF").err().unwrap().contains("class"));
+        assert!(examine(b"\x7fELF\x02\x01\x01").err().unwrap().contains("damaged"));
+    }
+}

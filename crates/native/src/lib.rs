@@ -1,0 +1,43 @@
+//! C and C++ programs as programs that the stateless engine runs again and again.
+//!
+//! A [`NativeProgram`] is a dynamically linked executable, as it is. It is loaded once, with the runtime of
+//! `crates/pthread` preloaded; each execution is a process that is forked from it before `main`. This crate is the
+//! controlling side: it reads what the runtime writes of each step, and answers with decisions.
+//!
+//! ```no_run
+//! use selvedge_native::{NativeProgram, Search};
+//!
+//! let program = NativeProgram::open("./a.out".as_ref()).unwrap().arguments(["2".into()]);
+//! let outcome = Search::default().check(&program, None, &mut |_| ()).unwrap();
+//! println!("{:?}", outcome.verdict);
+//! ```
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `launch.rs` | which executables can be checked; starting one |
+//! | `compiler.rs` | compiling programs that tell of every access |
+//! | `area.rs` | the memory that is shared with it |
+//! | `execution.rs` | an execution, a step at a time |
+//! | `mirror.rs` | threads and objects as the log tells of them |
+//! | `describe.rs` | steps and waits in words |
+//! | `symbols.rs` | source lines and names |
+//! | `search.rs` | strategies by name |
+//! | `stuck.rs` | what a program does that does not come back |
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+mod area;
+mod compiler;
+mod describe;
+mod execution;
+mod launch;
+mod mirror;
+#[path = "../../pthread/src/protocol.rs"]
+mod protocol;
+mod search;
+mod stuck;
+mod symbols;
+
+pub use compiler::compiler;
+pub use launch::{NativeProgram, NotCheckable};
+pub use search::{STRATEGIES, Search};

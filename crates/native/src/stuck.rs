@@ -1,0 +1,63 @@
+//! What a program does that does not come back: it has left our control.
+
+use std::fs;
+
+/// The system calls that programs wait in, by number.
+const CALLS: [(u64, &str); 26] = [
+    (0, "read"),
+    (1, "write"),
+    (7, "poll"),
+    (16, "ioctl"),
+    (23, "select"),
+    (34, "pause"),
+    (35, "nanosleep"),
+    (42, "connect"),
+    (43, "accept"),
+    (45, "recvfrom"),
+    (47, "recvmsg"),
+    (61, "wait4"),
+    (64, "semop"),
+    (70, "msgrcv"),
+    (72, "fcntl"),
+    (73, "flock"),
+    (128, "rt_sigtimedwait"),
+    (130, "rt_sigsuspend"),
+    (202, "futex"),
+    (230, "clock_nanosleep"),
+    (232, "epoll_wait"),
+    (247, "waitid"),
+    (270, "pselect6"),
+    (271, "ppoll"),
+    (281, "epoll_pwait"),
+    (288, "accept4"),
+];
+
+/// What the threads of a process are doing, one line each, apart from those that wait for their turn.
+pub(crate) fn explain(pid: u32, turn_words: impl Fn(u64) -> bool) -> String {
+    let mut lines = Vec::new();
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    for task in tasks {
+        let path = task.path();
+        let read = |name: &str| fs::read_to_string(path.join(name)).unwrap_or_default();
+        let (call, name) = (read("syscall"), read("comm"));
+        let mut words = call.split_whitespace();
+        let number = words.next().unwrap_or_default();
+        if number == "running" {
+            lines.push(format!(
+                "{} runs, and comes to no scheduling point: is it an endless loop?",
+                name.trim()
+            ));
+            continue;
+        }
+        let Ok(number) = number.parse::<u64>() else { continue };
+        let first = words.next().and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+        // Those who wait for their turn wait for words of the runtime.
+        if number == 202 && first.is_some_and(&turn_words) {
+            continue;
+        }
+        let call = CALLS.iter().find(|(known, _)| *known == number).map_or("a system call", |(_, name)| name);
+        lines
+            .push(format!("{} waits in {call} (system call {number}), which is not controlled", name.trim()));
+    }
+    lines.join("; ")
+}

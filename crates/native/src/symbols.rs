@@ -1,0 +1,204 @@
+//! From addresses to source lines, function names and the names of variables.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use addr2line::Loader;
+use object::{Object as _, ObjectSymbol as _};
+use selvedge_core::Location;
+
+/// A part of a file that is mapped into the program.
+struct Mapping {
+    from: u64,
+    to: u64,
+    offset: u64,
+    file: PathBuf,
+}
+
+/// A variable of the executable.
+struct Variable {
+    address: u64,
+    size: u64,
+    name: String,
+}
+
+/// What is known of the program's code and variables.
+pub(crate) struct Symbols {
+    mappings: Vec<Mapping>,
+    /// By file: what reads its debug information, and by how much its addresses are shifted.
+    files: RefCell<HashMap<PathBuf, Option<(Loader, u64)>>>,
+    variables: OnceCell<Vec<Variable>>,
+    executable_shift: OnceCell<Option<u64>>,
+    executable: PathBuf,
+    places: RefCell<HashMap<u64, Vec<Place>>>,
+    directory: Option<PathBuf>,
+}
+
+/// One of the functions that an address is in, the innermost first.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) function: Option<String>,
+    pub(crate) location: Option<Location>,
+}
+
+impl Symbols {
+    /// Reads what is mapped into a process.
+    pub(crate) fn of_process(pid: u32, executable: &Path) -> Self {
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        let mappings = maps.lines().filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let (from, to) = words.next()?.split_once('-')?;
+            let offset = words.nth(1)?;
+            let file = line.find('/').map(|at| PathBuf::from(&line[at..]))?;
+            let number = |text| u64::from_str_radix(text, 16).ok();
+            Some(Mapping { from: number(from)?, to: number(to)?, offset: number(offset)?, file })
+        });
+        Symbols {
+            mappings: mappings.collect(),
+            files: RefCell::default(),
+            variables: OnceCell::new(),
+            executable_shift: OnceCell::new(),
+            executable: executable.to_path_buf(),
+            places: RefCell::default(),
+            directory: std::env::current_dir().ok(),
+        }
+    }
+
+    fn mapping(&self, address: u64) -> Option<&Mapping> {
+        self.mappings.iter().find(|mapping| (mapping.from..mapping.to).contains(&address))
+    }
+
+    /// The functions that are active at an address, the innermost first.
+    pub(crate) fn places(&self, address: u64) -> Vec<Place> {
+        if address == 0 {
+            return Vec::new();
+        }
+        if let Some(known) = self.places.borrow().get(&address) {
+            return known.clone();
+        }
+        let found = self.look_up(address).unwrap_or_default();
+        self.places.borrow_mut().insert(address, found.clone());
+        found
+    }
+
+    fn look_up(&self, address: u64) -> Option<Vec<Place>> {
+        let mapping = self.mapping(address)?;
+        let mut files = self.files.borrow_mut();
+        let file = files.entry(mapping.file.clone()).or_insert_with(|| {
+            let loader = Loader::new(&mapping.file).ok()?;
+            Some((loader, shift(&mapping.file, mapping)?))
+        });
+        let (loader, shift) = file.as_ref()?;
+        let address = address.wrapping_sub(*shift);
+        let mut places = Vec::new();
+        if let Ok(mut frames) = loader.find_frames(address) {
+            while let Ok(Some(frame)) = frames.next() {
+                let function = frame.function.as_ref();
+                let function = function.and_then(|name| name.demangle().ok().map(|name| name.into_owned()));
+                let location = frame.location.and_then(|location| {
+                    Some(Location {
+                        file: self.relative(location.file?),
+                        line: location.line?,
+                        column: location.column.filter(|column| *column > 0),
+                    })
+                });
+                places.push(Place { function, location });
+            }
+        }
+        if places.iter().all(|place| place.function.is_none())
+            && let Some(name) = loader.find_symbol(address)
+        {
+            let name = addr2line::demangle_auto(name.into(), None).into_owned();
+            places.push(Place { function: Some(name), location: None });
+        }
+        Some(places)
+    }
+
+    /// A file's name as people know it: from here, where it is below here.
+    fn relative(&self, file: &str) -> String {
+        let here = self.directory.as_ref().and_then(|here| Path::new(file).strip_prefix(here).ok());
+        here.map_or_else(|| file.to_string(), |file| file.display().to_string())
+    }
+
+    /// The place in the program's own source: the first of these calls that is not in a header or library of the
+    /// system.
+    pub(crate) fn location(&self, calls: &[u64]) -> Option<Location> {
+        let mut first = None;
+        for &call in calls.iter().filter(|call| **call != 0) {
+            // The instruction after the call may belong to the next line.
+            for place in self.places(call - 1) {
+                if let Some(location) = place.location {
+                    if !is_of_the_system(&location.file) {
+                        return Some(location);
+                    }
+                    first = first.or(Some(location));
+                }
+            }
+        }
+        first
+    }
+
+    /// The name of the function at an address.
+    pub(crate) fn function(&self, address: u64) -> Option<String> {
+        let name = self.places(address).into_iter().rev().find_map(|place| place.function)?;
+        // `worker(void*)` is `worker` to those who wrote it.
+        Some(name.split_once('(').map_or(name.clone(), |(name, _)| name.to_string()))
+    }
+
+    /// The variable at an address, with an index if it is one of several: `forks[2]`.
+    pub(crate) fn variable(&self, address: u64, size: u64) -> Option<String> {
+        // Not all of its variables are in what is mapped from the file.
+        let shift = *self.executable_shift.get_or_init(|| {
+            let mapping = self.mappings.iter().find(|mapping| mapping.file == self.executable)?;
+            shift(&mapping.file, mapping)
+        });
+        let address = address.wrapping_sub(shift?);
+        let variables = self.variables.get_or_init(|| variables(&self.executable).unwrap_or_default());
+        let found = variables
+            .iter()
+            .find(|variable| (variable.address..variable.address + variable.size).contains(&address))?;
+        let inside = address - found.address;
+        Some(match (inside, found.size == size) {
+            (0, true) => found.name.clone(),
+            _ if size > 0 && found.size.is_multiple_of(size) && inside.is_multiple_of(size) => {
+                format!("{}[{}]", found.name, inside / size)
+            }
+            (0, _) => found.name.clone(),
+            _ => format!("{}+{inside}", found.name),
+        })
+    }
+}
+
+fn is_of_the_system(file: &str) -> bool {
+    file.starts_with("/usr/")
+        || file.starts_with("./nptl")
+        || file.contains("/libstdc++-v3/")
+        || file.starts_with("../")
+}
+
+/// What is to be subtracted from an address in the mapping to get one as the file has them.
+fn shift(path: &Path, mapping: &Mapping) -> Option<u64> {
+    use object::{ObjectSegment as _, read::File};
+    let data = std::fs::read(path).ok()?;
+    let file = File::parse(&*data).ok()?;
+    let offset = mapping.offset;
+    let segment = file.segments().find(|segment| {
+        let (at, length) = segment.file_range();
+        // Mappings begin at pages.
+        (at & !0xFFF) <= offset && offset < at + length.max(1)
+    })?;
+    let (at, _) = segment.file_range();
+    Some(mapping.from.wrapping_sub(segment.address().wrapping_add(offset).wrapping_sub(at)))
+}
+
+fn variables(path: &Path) -> Option<Vec<Variable>> {
+    let data = std::fs::read(path).ok()?;
+    let file = object::read::File::parse(&*data).ok()?;
+    let data = file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Data && symbol.size() > 0);
+    let named = data.filter_map(|symbol| {
+        let name = addr2line::demangle_auto(symbol.name().ok()?.into(), None).into_owned();
+        Some(Variable { address: symbol.address(), size: symbol.size(), name })
+    });
+    Some(named.collect())
+}

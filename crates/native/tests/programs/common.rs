@@ -1,0 +1,55 @@
+//! Compiling C programs and checking them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Whether there is a C compiler; without one the test is skipped, by name.
+#[track_caller]
+pub(crate) fn has(compiler: &str, test: &str) -> bool {
+    if Command::new(compiler).arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return true;
+    }
+    let required = std::env::var("SELVEDGE_REQUIRE_ORACLES").is_ok_and(|value| value == "1");
+    assert!(!required, "{test}: {compiler} is not installed");
+    eprintln!("SKIPPED: {test}: {compiler} not installed");
+    false
+}
+
+/// The folder of C programs.
+pub(crate) fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/c").canonicalize().unwrap()
+}
+
+/// Compiles a program of the corpus such that it tells of its accesses to memory.
+#[track_caller]
+pub(crate) fn instrument(source: &str, flags: &[&str]) -> PathBuf {
+    let name =
+        format!("{}-instrumented{}", source.replace(['/', '.'], "-"), flags.concat().replace('/', "-"));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let mut words: Vec<OsString> =
+        vec!["-Wall".into(), corpus().join(source).into(), "-o".into(), (&program).into()];
+    words.extend(flags.iter().map(OsString::from));
+    let compiler = if source.ends_with(".cpp") { "g++" } else { "gcc" };
+    let output = selvedge_native::compiler(compiler, &words).unwrap().output().unwrap();
+    assert!(output.status.success(), "{source}\n{}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+/// Compiles a program of the corpus, and says where it is.
+#[track_caller]
+pub(crate) fn compile(source: &str, flags: &[&str]) -> PathBuf {
+    let is_cpp = source.ends_with(".cpp");
+    let name = format!("{}{}", source.replace(['/', '.'], "-"), flags.concat().replace('/', "-"));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let output = Command::new(if is_cpp { "g++" } else { "gcc" })
+        .args(["-g", "-pthread", "-Wall", "-Wno-unused-result", "-D_GNU_SOURCE"])
+        .arg("-o")
+        .arg(&program)
+        .arg(corpus().join(source))
+        .args(flags)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{source}\n{}", String::from_utf8_lossy(&output.stderr));
+    program
+}

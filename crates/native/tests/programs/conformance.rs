@@ -1,0 +1,103 @@
+//! Programs that print what each function returns: an ordinary run and runs under control must print the same.
+
+use std::process::{Command, Stdio};
+
+use selvedge_native::{NativeProgram, Search};
+
+use crate::common::{compile, has};
+
+/// What a program prints by itself.
+fn natively(program: &std::path::Path) -> String {
+    let output = Command::new(program).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{}: {}", program.display(), output.status);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn check(source: &str, executions: u64) {
+    let compiler = if source.ends_with(".cpp") { "g++" } else { "gcc" };
+    if !has(compiler, source) {
+        return;
+    }
+    for flags in [&["-O0"], &["-O2"]] {
+        let path = compile(&format!("conformance/{source}"), flags);
+        let expected = natively(&path);
+        let program = NativeProgram::open(&path).unwrap();
+        for strategy in ["icb", "random"] {
+            let search = Search {
+                strategy: Some(strategy.into()),
+                preemptions: Some(1),
+                max_executions: Some(executions),
+                ..Search::default()
+            };
+            let outcome = search.check(&program, None, &mut |_| ()).unwrap();
+            assert!(
+                outcome.violation().is_none(),
+                "{source}: {:#?}\n{}",
+                outcome.violation(),
+                program.output()
+            );
+            assert_eq!(program.output(), expected, "{source} {flags:?} {strategy}");
+        }
+    }
+}
+
+#[test]
+fn mutexes() {
+    check("mutex.c", 100);
+}
+
+#[test]
+fn robust_mutexes() {
+    check("robust.c", 100);
+}
+
+#[test]
+fn condition_variables() {
+    check("condvar.c", 300);
+}
+
+#[test]
+fn read_write_locks() {
+    check("rwlock.c", 100);
+}
+
+#[test]
+fn barriers_and_spin_locks() {
+    check("barrier_spin.c", 300);
+}
+
+#[test]
+fn semaphores() {
+    check("semaphore.c", 100);
+}
+
+#[test]
+fn threads() {
+    check("threads.c", 100);
+}
+
+#[test]
+fn once_keys_and_cleanup() {
+    check("once_keys.c", 200);
+}
+
+#[test]
+fn cancellation() {
+    check("cancel.c", 100);
+}
+
+#[test]
+fn c11_threads() {
+    check("c11.c", 100);
+}
+
+#[test]
+fn clocks_and_sleeping() {
+    check("time.c", 20);
+}
+
+#[test]
+fn cpp_threads() {
+    check("cpp.cpp", 100);
+}

@@ -1,0 +1,112 @@
+//! The examples of the corpus: each says what is to be found in it.
+//!
+//! `// expect: KIND preemptions=N says=WORDS` is a violation, found under iterative context bounding with as many
+//! preemptions and with these words in its message; `// expect: holds` is none. `// options:` is what the command
+//! would be given.
+
+use std::path::Path;
+
+use selvedge_core::{Outcome, Verdict};
+use selvedge_native::{NativeProgram, Search};
+
+use crate::common::{compile, corpus, has};
+
+struct Expected {
+    kind: String,
+    preemptions: Option<u32>,
+    says: String,
+    options: String,
+}
+
+fn expected(source: &str) -> Expected {
+    let text = std::fs::read_to_string(corpus().join(source)).unwrap();
+    let directive = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("// {name}: ")));
+        line.unwrap_or_default().to_string()
+    };
+    let expect = directive("expect");
+    let (head, says) = expect.split_once(" says=").unwrap_or((&expect, ""));
+    let mut words = head.split_whitespace();
+    Expected {
+        kind: words.next().expect("what is expected").to_string(),
+        preemptions: words.next().map(|word| word.strip_prefix("preemptions=").unwrap().parse().unwrap()),
+        says: says.to_string(),
+        options: directive("options"),
+    }
+}
+
+#[track_caller]
+fn compare(source: &str, expected: &Expected, outcome: &Outcome, strategy: &str) {
+    match &outcome.verdict {
+        Verdict::Violated(violation) => {
+            assert_eq!(violation.kind.name(), expected.kind, "{source} {strategy}: {violation:#?}");
+            assert!(violation.message.contains(&expected.says), "{source} {strategy}: {}", violation.message);
+            if strategy != "random" {
+                assert_eq!(Some(violation.preemptions), expected.preemptions, "{source} {strategy}");
+            }
+        }
+        Verdict::Holds(_) => assert_eq!("holds", expected.kind, "{source} {strategy}"),
+        Verdict::Inconclusive(gap) => {
+            assert!(strategy == "random" && expected.kind == "holds", "{source} {strategy}: {gap:?}");
+        }
+    }
+}
+
+/// Checks a program of the corpus with some of the strategies, and replays what they find.
+#[track_caller]
+pub(crate) fn check(source: &str, strategies: &[&str]) {
+    if !has(if source.ends_with(".cpp") { "g++" } else { "gcc" }, source) {
+        return;
+    }
+    check_program(source, &compile(source, &[]), strategies);
+}
+
+/// Checks a compiled program.
+#[track_caller]
+pub(crate) fn check_program(source: &str, program: &Path, strategies: &[&str]) {
+    let expected = expected(source);
+    let program = NativeProgram::open(program).unwrap();
+    let program = program.fails_by_status(expected.options.contains("--exit-status"));
+    let program = program.race_mode(expected.options.contains("--race-mode")).unwrap();
+    for strategy in strategies {
+        let random = *strategy == "random";
+        let search = Search {
+            strategy: Some(strategy.to_string()),
+            max_executions: random.then_some(2_000),
+            ..Search::default()
+        };
+        let outcome = search.check(&program, None, &mut |_| ()).unwrap();
+        compare(source, &expected, &outcome, strategy);
+        if let Some(violation) = outcome.violation() {
+            let token = violation.schedule.to_string();
+            let again = search.replay(&program, &token.parse().unwrap()).unwrap();
+            let again = again.violation().unwrap_or_else(|| panic!("{source}: {token} does not fail again"));
+            assert_eq!((again.kind, &again.location), (violation.kind, &violation.location), "{source}");
+            assert_eq!(again.trace, violation.trace, "{source}");
+        }
+    }
+}
+
+#[test]
+fn every_example_is_as_it_says() {
+    for entry in std::fs::read_dir(corpus().join("examples")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        check(&format!("examples/{name}"), &["icb", "cb-por", "random"]);
+    }
+}
+
+/// Of the strategies, only those that go by preemptions say how few are needed.
+#[test]
+fn every_strategy_finds_a_bug() {
+    if !has("gcc", "every_strategy_finds_a_bug") {
+        return;
+    }
+    let program = NativeProgram::open(&compile("examples/counter.c", &["-O1"])).unwrap();
+    for strategy in selvedge_native::STRATEGIES {
+        let search = Search { strategy: Some(strategy.into()), ..Search::default() };
+        let outcome = search.check(&program, None, &mut |_| ()).unwrap();
+        let violation = outcome.violation().unwrap_or_else(|| panic!("{strategy}: {:?}", outcome.verdict));
+        assert_eq!((violation.kind.name(), violation.preemptions), ("assertion", 1), "{strategy}");
+        assert_eq!(program.output(), "counted to 1\n", "{strategy}");
+    }
+}

@@ -1,0 +1,37 @@
+//! Programs that tell of every access to memory.
+
+use crate::common::{compile, corpus, has, instrument};
+use crate::examples::check_program;
+
+#[test]
+fn every_program_with_atomics_is_as_it_says() {
+    if !has("gcc", "every_program_with_atomics_is_as_it_says")
+        || !has("g++", "every_program_with_atomics_is_as_it_says")
+    {
+        return;
+    }
+    for entry in std::fs::read_dir(corpus().join("atomics")).unwrap() {
+        let source = format!("atomics/{}", entry.unwrap().file_name().into_string().unwrap());
+        check_program(&source, &instrument(&source, &[]), &["icb", "cb-por"]);
+    }
+}
+
+/// In race mode every access is a step, and so a race need not be found to see what it does.
+#[test]
+fn in_race_mode_accesses_are_steps() {
+    if !has("gcc", "in_race_mode_accesses_are_steps") {
+        return;
+    }
+    let steps = |race_mode: bool| {
+        let program = selvedge_native::NativeProgram::open(&instrument("atomics/publish.c", &[])).unwrap();
+        let program = program.race_mode(race_mode).unwrap();
+        let search = selvedge_native::Search { strategy: Some("icb".into()), ..Default::default() };
+        let outcome = search.check(&program, None, &mut |_| ()).unwrap();
+        assert!(outcome.holds(), "{outcome:?}");
+        outcome.statistics.depth.unwrap()
+    };
+    // The write of `data`, its read where it is seen to be ready, and accesses to locals whose address is taken.
+    assert!(steps(true) >= steps(false) + 2);
+    let plain = selvedge_native::NativeProgram::open(&compile("atomics/publish.c", &[])).unwrap();
+    assert!(plain.race_mode(true).unwrap_err().to_string().contains("selvedge cc"));
+}

@@ -1,0 +1,7 @@
+//! Programs in C and C++, compiled and checked. One test binary, so that its parts share what compiles them.
+
+mod common;
+mod conformance;
+mod examples;
+mod generated;
+mod instrumented;

@@ -1,0 +1,94 @@
+//! Barriers.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use crate::mutex::destroy;
+use crate::protocol::{Gate, Op, access, head, note, object, op, tag};
+use crate::runtime::{is_on, rt, visible, visible_when};
+use crate::site::{Frame, frame};
+use crate::slot::Slot;
+use crate::sys::real;
+
+/// The threads that have come, in the word of the object; above it the number of times that all have.
+const COUNT: u64 = (1 << 32) - 1;
+const SERIAL_THREAD: c_int = -1;
+
+/// `pthread_barrier_t`: the number of threads is at 8; from 16 on is what the runtime uses.
+fn slot(barrier: *mut c_void) -> Slot {
+    Slot::at(barrier, 16)
+}
+
+fn object_of(barrier: *mut c_void, frame: Frame) -> u32 {
+    slot(barrier).object(object::BARRIER, frame, || 0)
+}
+
+/// `pthread_barrier_init`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_barrier_init(
+    barrier: *mut c_void,
+    attributes: *const c_void,
+    count: c_uint,
+) -> c_int {
+    // SAFETY: passed on.
+    let failed = unsafe {
+        real!(c"pthread_barrier_init", fn(*mut c_void, *const c_void, c_uint) -> c_int)(
+            barrier, attributes, count,
+        )
+    };
+    if failed == 0 {
+        slot(barrier).forget();
+    }
+    failed
+}
+
+/// `pthread_barrier_destroy`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_barrier_destroy(barrier: *mut c_void) -> c_int {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"pthread_barrier_destroy", fn(*mut c_void) -> c_int)(barrier) };
+    }
+    let frame = frame!();
+    let object = object_of(barrier, frame);
+    destroy(object, || rt().object(object).word & COUNT != 0, frame);
+    slot(barrier).destroy();
+    0
+}
+
+/// `pthread_barrier_wait`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_barrier_wait(barrier: *mut c_void) -> c_int {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"pthread_barrier_wait", fn(*mut c_void) -> c_int)(barrier) };
+    }
+    let frame = frame!();
+    let object = object_of(barrier, frame);
+    // SAFETY: the program's barrier.
+    let threads = u64::from(unsafe { barrier.cast::<u32>().add(2).read() });
+    visible(Op::on(op::BARRIER_ARRIVE, access::WRITE, object), frame);
+    let runtime = rt();
+    let word = runtime.object(object).word;
+    let (generation, come) = (word & !COUNT, (word & COUNT) + 1);
+    if come >= threads {
+        runtime.note = note::LAST;
+        // It goes on at once, with what those who came before have done behind it.
+        runtime.log([head(tag::PUBLISH, 0), 0, u64::from(object), 0, 0, 0, 0, 0]);
+        runtime.set_word(object, generation.wrapping_add(COUNT + 1), 0);
+        return SERIAL_THREAD;
+    }
+    (runtime.note, runtime.number) = (note::NUMBER, come);
+    runtime.set_word(object, generation | come, 0);
+    let gate = Gate::above(object, !COUNT, generation);
+    visible_when(Op::on(op::BARRIER_PASS, access::READ, object), gate, frame);
+    0
+}

@@ -1,0 +1,159 @@
+//! Cancellation, at the cancellation points that wait for threads or for time, and `pthread_testcancel`.
+//!
+//! A thread that has been asked to end finds out at its next such point, or is woken if it waits at one. To find out is
+//! a step of its own, so that it is seen in every order with the request; programs that never call `pthread_cancel` do
+//! without.
+
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::protocol::{Gate, Op, access, note, op, stop};
+use crate::runtime::{self, is_on, rt, visible};
+use crate::site::{Frame, frame};
+use crate::sys::{EINVAL, ESRCH, real};
+use crate::thread;
+
+/// Whether the program can ask threads to end at all.
+static USED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the program has `pthread_cancel` among the functions that it calls.
+pub(crate) fn set_used(used: bool) {
+    USED.store(used, Ordering::Relaxed);
+}
+
+const CANCELED: *mut c_void = -1_isize as *mut c_void;
+
+/// A cancellation point: ends the thread if it has been asked to end.
+pub(crate) fn act(frame: Frame) {
+    if !USED.load(Ordering::Relaxed) || rt().phase != runtime::Phase::Running {
+        return;
+    }
+    let me = rt().current as usize;
+    if rt().threads[me].cancel_disabled {
+        return;
+    }
+    let object = rt().threads[me].object;
+    visible(Op::on(op::TEST_CANCEL, access::READ, object), frame);
+    act_now();
+}
+
+/// Ends the thread if it has been asked to end, within a step that has seen the request.
+pub(crate) fn act_now() {
+    let me = rt().current as usize;
+    let thread = &mut rt().threads[me];
+    if !thread.cancelled || thread.cancel_disabled {
+        return;
+    }
+    thread.cancel_disabled = true;
+    thread.result = CANCELED;
+    rt().note = note::CANCELLED;
+    // SAFETY: unwinds the stack and runs the cleanup handlers.
+    unsafe { real!(c"pthread_exit", fn(*mut c_void))(CANCELED) };
+}
+
+/// As [`runtime::visible_when`], for a wait in which the thread can be cancelled.
+pub(crate) fn visible_when(operation: Op, gate: Gate, frame: Frame) -> bool {
+    let me = rt().current as usize;
+    rt().threads[me].in_cancellable_wait = true;
+    let timed_out = runtime::visible_when(operation, gate, frame);
+    rt().threads[me].in_cancellable_wait = false;
+    if rt().threads[me].woken_to_cancel {
+        rt().threads[me].woken_to_cancel = false;
+        act_now();
+    }
+    timed_out
+}
+
+/// `pthread_cancel`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_cancel(handle: usize) -> c_int {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"pthread_cancel", fn(usize) -> c_int)(handle) };
+    }
+    let Some(target) = thread::find(handle) else { return ESRCH };
+    let object = rt().threads[target as usize].object;
+    visible(Op::on(op::CANCEL, access::WRITE, object), frame!());
+    let runtime = rt();
+    let state = &mut runtime.threads[target as usize];
+    if state.ended || state.cancelled {
+        return 0;
+    }
+    state.cancelled = true;
+    if state.in_cancellable_wait && !state.cancel_disabled {
+        let waits_for = state.pending.object;
+        state.woken_to_cancel = true;
+        runtime.performed.also = waits_for;
+        if state.gate.needs_signal {
+            // It leaves the condition variable, with the mutex.
+            runtime.take_waiter(waits_for - 1, |_, thread| thread == target);
+            runtime.signal(target);
+        } else if state.pending.kind != op::WAIT {
+            runtime.open_gate(target);
+        }
+    }
+    0
+}
+
+/// `pthread_testcancel`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_testcancel() {
+    if is_on() {
+        act(frame!());
+    }
+}
+
+/// `pthread_setcancelstate`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"pthread_setcancelstate", fn(c_int, *mut c_int) -> c_int)(state, old) };
+    }
+    if !(0..=1).contains(&state) {
+        return EINVAL;
+    }
+    let me = rt().current as usize;
+    if !old.is_null() {
+        // SAFETY: the program's.
+        unsafe { *old = c_int::from(rt().threads[me].cancel_disabled) };
+    }
+    rt().threads[me].cancel_disabled = state == 1;
+    0
+}
+
+/// `pthread_setcanceltype`. Only the default, deferred cancellation, is supported.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"pthread_setcanceltype", fn(c_int, *mut c_int) -> c_int)(kind, old) };
+    }
+    match kind {
+        0 => {}
+        1 if !USED.load(Ordering::Relaxed) => {}
+        1 => {
+            let message: &[&[u8]] =
+                &[b"the program asks for asynchronous cancellation, which is not supported"];
+            rt().stop(stop::UNSUPPORTED, frame!(), 0, message);
+        }
+        _ => return EINVAL,
+    }
+    if !old.is_null() {
+        // SAFETY: the program's.
+        unsafe { *old = 0 };
+    }
+    0
+}

@@ -1,0 +1,238 @@
+//! Condition variables. Which waiter a signal wakes is explored; waits do not end by themselves unless they have a time
+//! limit, which may run out at any point.
+
+use std::ffi::{c_int, c_void};
+
+use crate::cancel;
+use crate::mutex::{self, Mutex};
+use crate::protocol::{Op, access, note, object, op, stop};
+use crate::runtime::{is_on, rt, visible};
+use crate::site::{Frame, frame};
+use crate::slot::Slot;
+use crate::sys::{EINVAL, ETIMEDOUT, Timespec, real};
+use crate::time;
+
+/// `pthread_cond_t`: the flags are at 36; up to 16 is what the runtime uses.
+fn slot(condvar: *mut c_void) -> Slot {
+    Slot::at(condvar, 0)
+}
+
+fn object_of(condvar: *mut c_void, frame: Frame) -> u32 {
+    slot(condvar).object(object::CONDVAR, frame, || 0)
+}
+
+/// The clock of its time limits.
+fn clock(condvar: *mut c_void) -> c_int {
+    // SAFETY: the program's condition variable.
+    let flags = unsafe { condvar.cast::<u32>().add(9).read() };
+    if flags & 2 != 0 { time::MONOTONIC } else { time::REALTIME }
+}
+
+pub(crate) fn wait(condvar: *mut c_void, mutex: *mut c_void, deadline: Option<u64>, frame: Frame) -> c_int {
+    let (object, mutex) = (object_of(condvar, frame), Mutex::new(mutex).object(frame));
+    cancel::act(frame);
+    if !mutex::is_mine(mutex) {
+        rt().stop(
+            stop::MISUSE,
+            frame,
+            0,
+            &[b"a thread waits on a condition variable with a mutex that it does not hold"],
+        );
+    }
+    let me = rt().current;
+    rt().threads[me as usize].in_cancellable_wait = true;
+    visible(Op::on(op::WAIT, access::WRITE, object).with(mutex), frame);
+    let runtime = rt();
+    if runtime.threads[me as usize].woken_to_cancel {
+        // It was cancelled on its way here: it need not be woken.
+        runtime.signal(me);
+    } else {
+        runtime.add_waiter(object, me);
+    }
+    // A recursive mutex that is locked more than once stays locked, as in the C library.
+    let held = runtime.object(mutex).count;
+    if held == 1 {
+        mutex::release(mutex);
+    } else {
+        runtime.object(mutex).count -= 1;
+    }
+    let how = if deadline.is_some() { access::WRITE } else { access::READ };
+    let wake = Op::on(op::WAKE, how, object).with(mutex);
+    let gate = mutex::free(mutex);
+    let gate = crate::protocol::Gate { needs_signal: true, timed: deadline.is_some(), ..gate };
+    // Cancelled or not, it has the mutex when it goes on.
+    let me = me as usize;
+    let timed_out = crate::runtime::visible_when(wake, gate, frame);
+    rt().threads[me].in_cancellable_wait = false;
+    let runtime = rt();
+    if timed_out {
+        runtime.take_waiter(object, |_, thread| thread as usize == me);
+        runtime.pass_time(deadline.unwrap_or(0));
+    } else {
+        runtime.performed.access = access::READ;
+    }
+    let result = mutex::hold(mutex);
+    if rt().threads[me].woken_to_cancel {
+        rt().threads[me].woken_to_cancel = false;
+        cancel::act_now();
+    }
+    if timed_out { ETIMEDOUT } else { result }
+}
+
+pub(crate) fn notify(condvar: *mut c_void, all: bool, frame: Frame) {
+    let object = object_of(condvar, frame);
+    visible(Op::on(if all { op::NOTIFY_ALL } else { op::NOTIFY_ONE }, access::WRITE, object), frame);
+    let runtime = rt();
+    let waiting = runtime.waiters(object);
+    if waiting == 0 {
+        runtime.performed.access = access::READ;
+        runtime.note = note::NOBODY_WAITS;
+        return;
+    }
+    if all {
+        while let Some(thread) = runtime.take_waiter(object, |_, _| true) {
+            runtime.signal(thread);
+        }
+        return;
+    }
+    let chosen = runtime.choose(waiting);
+    let runtime = rt();
+    if let Some(thread) = runtime.take_waiter(object, |place, _| place == chosen) {
+        runtime.signal(thread);
+    }
+}
+
+pub(crate) fn destroy_condvar(condvar: *mut c_void, frame: Frame) {
+    let object = object_of(condvar, frame);
+    // Threads that have been signalled and have yet to wake are allowed.
+    mutex::destroy(object, || rt().waiters(object) > 0, frame);
+    slot(condvar).destroy();
+}
+
+/// `pthread_cond_init`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_init(
+    condvar: *mut c_void,
+    attributes: *const c_void,
+) -> c_int {
+    // SAFETY: passed on. It writes the whole of it, so that it is a new object.
+    unsafe {
+        real!(c"pthread_cond_init" @ c"GLIBC_2.3.2", fn(*mut c_void, *const c_void) -> c_int)(
+            condvar, attributes,
+        )
+    }
+}
+
+/// `pthread_cond_destroy`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_destroy(condvar: *mut c_void) -> c_int {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"pthread_cond_destroy" @ c"GLIBC_2.3.2", fn(*mut c_void) -> c_int)(condvar) };
+    }
+    destroy_condvar(condvar, frame!());
+    0
+}
+
+/// `pthread_cond_wait`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_wait(condvar: *mut c_void, mutex: *mut c_void) -> c_int {
+    if is_on() {
+        return wait(condvar, mutex, None, frame!());
+    }
+    // SAFETY: passed on.
+    unsafe {
+        real!(c"pthread_cond_wait" @ c"GLIBC_2.3.2", fn(*mut c_void, *mut c_void) -> c_int)(condvar, mutex)
+    }
+}
+
+/// `pthread_cond_timedwait`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_timedwait(
+    condvar: *mut c_void,
+    mutex: *mut c_void,
+    limit: *const Timespec,
+) -> c_int {
+    if is_on() {
+        // SAFETY: the program's.
+        return match time::moment(clock(condvar), unsafe { *limit }) {
+            Some(deadline) => wait(condvar, mutex, Some(deadline), frame!()),
+            None => EINVAL,
+        };
+    }
+    // SAFETY: passed on.
+    unsafe {
+        real!(c"pthread_cond_timedwait" @ c"GLIBC_2.3.2", fn(*mut c_void, *mut c_void, *const Timespec) -> c_int)(
+            condvar, mutex, limit,
+        )
+    }
+}
+
+/// `pthread_cond_clockwait`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_clockwait(
+    condvar: *mut c_void,
+    mutex: *mut c_void,
+    clock: c_int,
+    limit: *const Timespec,
+) -> c_int {
+    if is_on() {
+        if !time::is_clock(clock) {
+            return EINVAL;
+        }
+        // SAFETY: the program's.
+        return match time::moment(clock, unsafe { *limit }) {
+            Some(deadline) => wait(condvar, mutex, Some(deadline), frame!()),
+            None => EINVAL,
+        };
+    }
+    // SAFETY: passed on.
+    unsafe {
+        real!(c"pthread_cond_clockwait", fn(*mut c_void, *mut c_void, c_int, *const Timespec) -> c_int)(
+            condvar, mutex, clock, limit,
+        )
+    }
+}
+
+/// `pthread_cond_signal`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_signal(condvar: *mut c_void) -> c_int {
+    if is_on() {
+        notify(condvar, false, frame!());
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"pthread_cond_signal" @ c"GLIBC_2.3.2", fn(*mut c_void) -> c_int)(condvar) }
+}
+
+/// `pthread_cond_broadcast`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_broadcast(condvar: *mut c_void) -> c_int {
+    if is_on() {
+        notify(condvar, true, frame!());
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"pthread_cond_broadcast" @ c"GLIBC_2.3.2", fn(*mut c_void) -> c_int)(condvar) }
+}

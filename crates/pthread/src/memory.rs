@@ -1,0 +1,180 @@
+//! Accesses to memory, in programs that are compiled for it: which object an address is.
+//!
+//! Atomic operations are on the object at their address. Plain accesses are on *cells*: an address with a size. Two
+//! accesses of different sizes that overlap are on two cells, and each is noted for both once both are known. So two
+//! variables that are neighbours are never taken for one; a race between accesses of different sizes may be missed the
+//! first time.
+
+use std::cell::UnsafeCell;
+
+use crate::heap;
+use crate::protocol::{Op, access, head, object, op, stop, tag};
+use crate::runtime::{Phase, rt, visible};
+use crate::site::Frame;
+
+const BUCKETS: usize = 1 << 16;
+const CELLS: usize = 1 << 18;
+
+#[derive(Clone, Copy)]
+struct Cell {
+    address: usize,
+    /// 0 for an atomic object.
+    size: u32,
+    object: u32,
+    /// The next in the same bucket, plus 1.
+    next: u32,
+    /// The last access that was noted: its thread plus 1, and whether it wrote.
+    last_thread: u32,
+    last_wrote: bool,
+    /// In which step of the execution.
+    last_step: u32,
+}
+
+struct Table {
+    buckets: [u32; BUCKETS],
+    cells: [Cell; CELLS],
+    count: usize,
+}
+struct Shared(UnsafeCell<Table>);
+// SAFETY: used by the current thread only; see the runtime's access protocol.
+unsafe impl Sync for Shared {}
+
+const NO_CELL: Cell =
+    Cell { address: 0, size: 0, object: 0, next: 0, last_thread: 0, last_wrote: false, last_step: 0 };
+static TABLE: Shared =
+    Shared(UnsafeCell::new(Table { buckets: [0; BUCKETS], cells: [NO_CELL; CELLS], count: 0 }));
+
+fn table() -> &'static mut Table {
+    // SAFETY: see `Shared`.
+    unsafe { &mut *TABLE.0.get() }
+}
+
+/// The bucket of eight bytes.
+fn bucket(address: usize) -> usize {
+    // Neighbours share a page of the table, so that a small program touches little of it.
+    (address >> 3 ^ address >> 19) % BUCKETS
+}
+
+impl Table {
+    fn find(&self, address: usize, size: u32) -> Option<usize> {
+        let mut at = self.buckets[bucket(address)];
+        while at != 0 {
+            let cell = &self.cells[at as usize - 1];
+            if cell.address == address && cell.size == size {
+                return Some(at as usize - 1);
+            }
+            at = cell.next;
+        }
+        None
+    }
+
+    fn add(&mut self, address: usize, size: u32, kind: u8, frame: Frame) -> usize {
+        let index = self.count;
+        if index == CELLS {
+            rt().stop(stop::UNSUPPORTED, frame, 0, &[b"an execution touches more than 262,144 variables"]);
+        }
+        self.count += 1;
+        let object = rt().new_object(kind, 0, address);
+        let bucket = bucket(address);
+        self.cells[index] = Cell { address, size, object, next: self.buckets[bucket], ..NO_CELL };
+        self.buckets[bucket] = index as u32 + 1;
+        index
+    }
+}
+
+/// The object of the atomic at an address.
+pub(crate) fn atomic(address: usize, frame: Frame) -> u32 {
+    let table = table();
+    let index = table.find(address, 0).unwrap_or_else(|| table.add(address, 0, object::ATOMIC, frame));
+    table.cells[index].object
+}
+
+/// A plain access.
+#[inline]
+pub(crate) fn access(address: usize, size: usize, writes: bool, frame: Frame) {
+    let runtime = rt();
+    // What comes before the first thread is created happens before everything that it does.
+    if runtime.phase != Phase::Running || runtime.thread_count == 1 {
+        return;
+    }
+    // In pieces that are within eight bytes.
+    let (mut at, end) = (address, address + size);
+    while at < end {
+        let piece = (end - at).min(8 - at % 8);
+        access_piece(at, piece as u32, writes, frame);
+        at += piece;
+    }
+}
+
+fn access_piece(address: usize, size: u32, writes: bool, frame: Frame) {
+    if let Some((block, _)) = heap::freed_block(address) {
+        let what: &[u8] = if writes {
+            b"memory is written after it was freed"
+        } else {
+            b"memory is read after it was freed"
+        };
+        rt().stop(stop::USE_AFTER_FREE, frame, block, &[what]);
+    }
+    let table = table();
+    let index = table.find(address, size).unwrap_or_else(|| table.add(address, size, object::CELL, frame));
+    let runtime = rt();
+    let alone = runtime.threads[runtime.current as usize].atomic > 0;
+    let is_step = runtime.race_mode && !alone;
+    if is_step {
+        let (kind, how) = if writes { (op::WRITE, access::WRITE) } else { (op::READ, access::READ) };
+        let object = table.cells[index].object;
+        visible(Op::on(kind, how, object), frame);
+    }
+    let me = rt().current + 1;
+    let step = rt().steps;
+    let mut at = table.buckets[bucket(address)];
+    while at != 0 {
+        let other = at as usize - 1;
+        let cell = &mut table.cells[other];
+        at = cell.next;
+        let overlaps = cell.size > 0
+            && cell.address < address + size as usize
+            && address < cell.address + cell.size as usize;
+        // In race mode the step itself is the access.
+        if !overlaps || is_step && other == index {
+            continue;
+        }
+        // The same again within a step says nothing new.
+        if cell.last_thread == me && cell.last_step == step && (cell.last_wrote || !writes) {
+            continue;
+        }
+        (cell.last_thread, cell.last_step, cell.last_wrote) = (me, step, writes);
+        let object = cell.object;
+        let place = frame.call as u64;
+        rt().log([head(tag::ACCESS, 0), u64::from(object), u64::from(writes), place, 0, 0, 0, 0]);
+    }
+}
+
+/// The memory is given back: what it is used for next is something else.
+pub(crate) fn retire(address: usize, size: usize) {
+    let table = table();
+    if table.count == 0 {
+        return;
+    }
+    let mut at = address & !7;
+    while at < address + size {
+        let bucket = bucket(at);
+        let (mut before, mut index) = (0, table.buckets[bucket]);
+        while index != 0 {
+            let cell = table.cells[index as usize - 1];
+            if (address..address + size).contains(&cell.address) {
+                match before {
+                    0 => table.buckets[bucket] = cell.next,
+                    _ => table.cells[before as usize - 1].next = cell.next,
+                }
+                if cell.size > 0 {
+                    rt().log([head(tag::RETIRE, 0), u64::from(cell.object), 0, 0, 0, 0, 0, 0]);
+                }
+            } else {
+                before = index;
+            }
+            index = cell.next;
+        }
+        at += 8;
+    }
+}

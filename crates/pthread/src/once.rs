@@ -1,0 +1,79 @@
+//! One-time initialisation.
+
+use std::ffi::c_int;
+
+use crate::protocol::{Gate, Op, access, note, object, op};
+use crate::runtime::{is_on, rt, visible, visible_when};
+use crate::site::{Frame, frame, is_unwinder};
+use crate::slot::small_object;
+use crate::sys::real;
+
+const RUNNING: u64 = 1;
+const DONE: u64 = 2;
+const ONCE: u32 = 0x5200_0000;
+
+type Routine = unsafe extern "C-unwind" fn();
+
+/// Leaves the initialisation undone when its routine does not return: it has thrown, or its thread was ended.
+struct Leave {
+    object: u32,
+    frame: Frame,
+    word: u64,
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        visible(Op::on(op::ONCE_LEAVE, access::WRITE, self.object), self.frame);
+        rt().set_word(self.object, self.word, 0);
+    }
+}
+
+fn once(control: *mut u32, routine: Routine, frame: Frame) {
+    // The C library's mark of what is done is 2.
+    let initial = |word| if word & 3 == 2 { DONE } else { 0 };
+    let object = small_object(control, ONCE, object::ONCE, control as usize, initial);
+    // What is done stays done.
+    let done = rt().object(object).word == DONE;
+    let how = if done { access::READ } else { access::WRITE };
+    visible_when(Op::on(op::ONCE_ENTER, how, object), Gate::clear(object, RUNNING), frame);
+    let runtime = rt();
+    if runtime.object(object).word == DONE {
+        runtime.performed.access = access::READ;
+        runtime.note = note::DONE;
+        return;
+    }
+    let me = runtime.current + 1;
+    runtime.set_word(object, RUNNING, me);
+    let mut leave = Leave { object, frame, word: 0 };
+    // SAFETY: the program's routine.
+    unsafe { routine() };
+    leave.word = DONE;
+}
+
+/// `pthread_once`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_once(control: *mut u32, routine: Routine) -> c_int {
+    let frame = frame!();
+    if is_on() && !is_unwinder(frame) {
+        once(control, routine, frame);
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"pthread_once", fn(*mut u32, Routine) -> c_int)(control, routine) }
+}
+
+/// C11's `call_once`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn call_once(control: *mut u32, routine: Routine) {
+    if is_on() {
+        return once(control, routine, frame!());
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"call_once", fn(*mut u32, Routine))(control, routine) };
+}

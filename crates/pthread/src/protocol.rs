@@ -1,0 +1,391 @@
+//! What the program under test and the process that controls it say to each other.
+//!
+//! They share one area of memory. The runtime in the program writes a *log* of what happens, which is enough to
+//! know at every scheduling point what each thread is about to do and whether it can; the controlling process
+//! writes decisions. Only one of the two sides runs at a time: [`Area::turn`] says which.
+//!
+//! This file is a module of both sides: of the runtime (`crates/pthread`), and, by its path, of the controlling
+//! side (`crates/native`).
+
+#![allow(dead_code, reason = "each side uses its part")]
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::AtomicU32;
+
+/// The first word of the area: both sides are of the same version.
+pub(crate) const MAGIC: u32 = 0x5E1F_0006;
+
+/// The environment variable that gives the number of the file descriptor of the area.
+pub(crate) const AREA_VARIABLE: &str = "SELVEDGE_AREA";
+
+/// How many decisions can be planned; later ones are asked for.
+pub(crate) const PLAN: usize = 1 << 16;
+/// How many records the log has room for. When it is full the program waits until it has been read.
+pub(crate) const LOG: usize = 1 << 16;
+/// The length of a message, in bytes.
+pub(crate) const TEXT: usize = 4096;
+
+/// One entry of the log. The first word has the tag in its lowest byte.
+pub(crate) type Record = [u64; 8];
+
+/// The shared area.
+#[repr(C)]
+pub(crate) struct Area {
+    pub(crate) magic: u32,
+    /// Whose turn it is, one of [`turn`]; both sides wait here.
+    pub(crate) turn: AtomicU32,
+    /// The number of executions that were asked for; the program's first process waits here.
+    pub(crate) request: AtomicU32,
+    /// The process of the current execution.
+    pub(crate) pid: AtomicU32,
+    /// Set once that process has ended, with its status as `waitpid` gives it.
+    pub(crate) dead: AtomicU32,
+    pub(crate) status: AtomicU32,
+    /// Whether the program goes on by itself after the plan, without preemption, for as long as that is what a
+    /// strategy would most likely decide.
+    pub(crate) ahead: AtomicU32,
+    /// Whether the program can ask threads to end: it has `pthread_cancel` among the functions that it calls.
+    pub(crate) cancels: AtomicU32,
+    /// Whether plain accesses to memory are steps, in programs that are compiled for it.
+    pub(crate) race_mode: AtomicU32,
+    /// The answer to the question that the program has asked, as [`pack`](Answer::pack) writes it.
+    pub(crate) answer: AtomicU32,
+    /// How many decisions are planned.
+    pub(crate) plan_length: AtomicU32,
+    /// How many records the log has.
+    pub(crate) log_length: AtomicU32,
+    pub(crate) text_length: AtomicU32,
+    pub(crate) plan: UnsafeCell<[u32; PLAN]>,
+    pub(crate) text: UnsafeCell<[u8; TEXT]>,
+    pub(crate) log: UnsafeCell<[Record; LOG]>,
+}
+
+/// Whose turn it is.
+pub(crate) mod turn {
+    /// The program runs.
+    pub(crate) const PROGRAM: u32 = 1;
+    /// The controlling side runs: the program has asked something, is ready to begin, or has ended.
+    pub(crate) const CONTROLLER: u32 = 2;
+}
+
+/// What the controlling side answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// This thread takes the next step.
+    Thread(u32),
+    /// This value is chosen.
+    Value(u32),
+    /// The log was read.
+    GoOn,
+    /// The execution is over.
+    End,
+}
+
+const VALUE: u32 = 1 << 31;
+const GO_ON: u32 = u32::MAX;
+const END: u32 = u32::MAX - 1;
+
+impl Answer {
+    pub(crate) fn pack(self) -> u32 {
+        match self {
+            Answer::Thread(thread) => thread,
+            Answer::Value(value) => value | VALUE,
+            Answer::GoOn => GO_ON,
+            Answer::End => END,
+        }
+    }
+
+    pub(crate) fn unpack(word: u32) -> Self {
+        match word {
+            GO_ON => Answer::GoOn,
+            END => Answer::End,
+            _ if word & VALUE != 0 => Answer::Value(word & !VALUE),
+            _ => Answer::Thread(word),
+        }
+    }
+}
+
+/// The tags of records, with what their words are. Word 0 has the tag in bits 0 to 7 and, where a thread or an
+/// object is named as "the" one, its number in the upper half.
+pub(crate) mod tag {
+    /// The thread is about to do something. 1: the operation; 2: the gate's object and flags; 3: mask; 4: value; 5
+    /// to 7: places in the code, from the inside out.
+    pub(crate) const PENDING: u8 = 1;
+    /// The object's state. 1: its word; 2: its holder, plus 1.
+    pub(crate) const WORD: u8 = 2;
+    /// A new object. 1: its word; 2: its kind; 3: its address.
+    pub(crate) const OBJECT: u8 = 3;
+    /// A new thread, created by the one that runs. 1: its object; 2: the address of its function.
+    pub(crate) const THREAD: u8 = 4;
+    /// What follows is done by the thread.
+    pub(crate) const BY: u8 = 5;
+    /// The thread has been signalled (1: 1) or has taken note of it (1: 0).
+    pub(crate) const SIGNAL: u8 = 6;
+    /// The thread has ended.
+    pub(crate) const ENDED: u8 = 7;
+    /// A step is over. 1: the operation that it performed; 2: a note; 3: a number. In the upper half of word 0 the
+    /// decision that was taken next, or [`super::ASKS`].
+    pub(crate) const POINT: u8 = 8;
+    /// The step needs one of so many values (word 1). Word 0 as for `POINT`.
+    pub(crate) const CHOOSE: u8 = 9;
+    /// Something went wrong, the message is in the text. 1: a [`super::stop`]; 2 to 4: places; 5: an address.
+    pub(crate) const STOP: u8 = 10;
+    /// The process is to end with status (word 1) when the other threads have come to rest.
+    pub(crate) const EXIT: u8 = 11;
+    /// The log is full and wants to be read.
+    pub(crate) const FULL: u8 = 12;
+    /// A plain access to memory: 1: the cell; 2: whether it writes; 3: the place.
+    pub(crate) const ACCESS: u8 = 13;
+    /// A memory fence of an order (word 1).
+    pub(crate) const FENCE: u8 = 14;
+    /// The thread has acquired (1: 0) or released (1: 1) what an object (2) publishes.
+    pub(crate) const PUBLISH: u8 = 15;
+    /// The cell's memory is no longer its.
+    pub(crate) const RETIRE: u8 = 16;
+    /// The name of the thread is in words 1 and 2.
+    pub(crate) const NAME: u8 = 17;
+    /// The thread need not wait any more for what it is about to do.
+    pub(crate) const OPEN: u8 = 18;
+}
+
+/// In place of a decision: the program waits for one.
+pub(crate) const ASKS: u32 = u32::MAX;
+
+/// Kinds of operations, in the order in which the controlling side lists them.
+pub(crate) mod op {
+    pub(crate) const LOCAL: u8 = 0;
+    pub(crate) const END: u8 = 1;
+    pub(crate) const JOIN: u8 = 2;
+    pub(crate) const LOCK: u8 = 3;
+    pub(crate) const TRY_LOCK: u8 = 4;
+    pub(crate) const UNLOCK: u8 = 5;
+    pub(crate) const READ_LOCK: u8 = 6;
+    pub(crate) const TRY_READ_LOCK: u8 = 7;
+    pub(crate) const READ_UNLOCK: u8 = 8;
+    pub(crate) const WAIT: u8 = 9;
+    pub(crate) const WAKE: u8 = 10;
+    pub(crate) const NOTIFY_ONE: u8 = 11;
+    pub(crate) const NOTIFY_ALL: u8 = 12;
+    pub(crate) const YIELD: u8 = 13;
+    pub(crate) const SLEEP: u8 = 14;
+    pub(crate) const BARRIER_ARRIVE: u8 = 15;
+    pub(crate) const BARRIER_PASS: u8 = 16;
+    pub(crate) const ONCE_ENTER: u8 = 17;
+    pub(crate) const ONCE_LEAVE: u8 = 18;
+    pub(crate) const CHOOSE: u8 = 19;
+    /// Raising a semaphore.
+    pub(crate) const POST: u8 = 20;
+    /// Lowering a semaphore.
+    pub(crate) const TAKE: u8 = 21;
+    pub(crate) const IS_FINISHED: u8 = 22;
+    pub(crate) const LOAD: u8 = 23;
+    pub(crate) const STORE: u8 = 24;
+    pub(crate) const RMW: u8 = 25;
+    pub(crate) const COMPARE_EXCHANGE: u8 = 26;
+    pub(crate) const READ: u8 = 27;
+    pub(crate) const WRITE: u8 = 28;
+    /// Asking a thread to end.
+    pub(crate) const CANCEL: u8 = 29;
+    /// Destroying an object.
+    pub(crate) const DESTROY: u8 = 30;
+    /// Looking whether someone has asked this thread to end.
+    pub(crate) const TEST_CANCEL: u8 = 31;
+    /// An assumption that is not met: the thread never goes on.
+    pub(crate) const ASSUME: u8 = 32;
+
+    /// Whether a switch after it is free.
+    pub(crate) fn yields(kind: u8) -> bool {
+        kind == YIELD || kind == SLEEP
+    }
+}
+
+/// How an operation touches its object.
+pub(crate) mod access {
+    pub(crate) const NONE: u8 = 0;
+    pub(crate) const READ: u8 = 1;
+    pub(crate) const WRITE: u8 = 2;
+}
+
+/// The order of an atomic operation, and whether a lock acquires.
+pub(crate) mod order {
+    pub(crate) const RELAXED: u8 = 0;
+    pub(crate) const ACQUIRE: u8 = 1;
+    pub(crate) const RELEASE: u8 = 2;
+    pub(crate) const ACQ_REL: u8 = 3;
+    pub(crate) const SEQ_CST: u8 = 4;
+}
+
+/// Kinds of objects, in the order in which the controlling side names them.
+pub(crate) mod object {
+    pub(crate) const THREAD: u8 = 0;
+    pub(crate) const MUTEX: u8 = 1;
+    pub(crate) const CONDVAR: u8 = 2;
+    pub(crate) const RWLOCK: u8 = 3;
+    pub(crate) const BARRIER: u8 = 4;
+    pub(crate) const SPINLOCK: u8 = 5;
+    pub(crate) const SEMAPHORE: u8 = 6;
+    pub(crate) const ONCE: u8 = 7;
+    pub(crate) const ATOMIC: u8 = 8;
+    pub(crate) const CELL: u8 = 9;
+    pub(crate) const ATOMIC_SECTION: u8 = 10;
+}
+
+/// What can go wrong.
+pub(crate) mod stop {
+    pub(crate) const ASSERTION: u64 = 0;
+    pub(crate) const CRASH: u64 = 1;
+    /// The program does what the interface leaves undefined: it unlocks what it does not hold.
+    pub(crate) const MISUSE: u64 = 2;
+    /// The program does something that cannot be checked.
+    pub(crate) const UNSUPPORTED: u64 = 3;
+    pub(crate) const DEADLOCK: u64 = 4;
+    pub(crate) const USE_AFTER_FREE: u64 = 5;
+    pub(crate) const DOUBLE_FREE: u64 = 6;
+}
+
+/// What is said of how a step went, in the order in which the controlling side has the words.
+pub(crate) mod note {
+    pub(crate) const NONE: u64 = 0;
+    pub(crate) const TAKEN: u64 = 1;
+    pub(crate) const BUSY: u64 = 2;
+    pub(crate) const NOBODY_WAITS: u64 = 3;
+    pub(crate) const LAST: u64 = 4;
+    pub(crate) const DONE: u64 = 5;
+    /// The number is shown.
+    pub(crate) const NUMBER: u64 = 6;
+    pub(crate) const OWNER_DIED: u64 = 7;
+    pub(crate) const CANCELLED: u64 = 8;
+    /// The numbers before and after are in words 3 and 4.
+    pub(crate) const CHANGED: u64 = 9;
+}
+
+/// Tests of a gate.
+pub(crate) mod test {
+    pub(crate) const EQUAL: u8 = 0;
+    pub(crate) const DIFFERENT: u8 = 1;
+    pub(crate) const ABOVE: u8 = 2;
+    pub(crate) const BELOW: u8 = 3;
+}
+
+/// What a thread waits for: a condition on the word of one object, and perhaps a signal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Gate {
+    /// The object plus 1; 0 is none.
+    pub(crate) object: u32,
+    pub(crate) test: u8,
+    pub(crate) needs_signal: bool,
+    /// The thread does not wait for ever.
+    pub(crate) timed: bool,
+    pub(crate) mask: u64,
+    pub(crate) value: u64,
+}
+
+impl Gate {
+    pub(crate) const OPEN: Gate =
+        Gate { object: 0, test: test::EQUAL, needs_signal: false, timed: false, mask: 0, value: 0 };
+
+    /// The object's word is 0 in the bits of the mask.
+    pub(crate) fn clear(object: u32, mask: u64) -> Self {
+        Gate { object: object + 1, mask, ..Gate::OPEN }
+    }
+
+    /// The object's word is not 0 in the bits of the mask.
+    pub(crate) fn set(object: u32, mask: u64) -> Self {
+        Gate { object: object + 1, mask, test: test::DIFFERENT, ..Gate::OPEN }
+    }
+
+    /// The bits of the mask are more than the value.
+    pub(crate) fn above(object: u32, mask: u64, value: u64) -> Self {
+        Gate { object: object + 1, mask, value, test: test::ABOVE, ..Gate::OPEN }
+    }
+
+    pub(crate) fn allows(&self, word: u64) -> bool {
+        let bits = word & self.mask;
+        match self.test {
+            test::EQUAL => bits == self.value,
+            test::DIFFERENT => bits != self.value,
+            test::ABOVE => bits > self.value,
+            _ => bits < self.value,
+        }
+    }
+
+    pub(crate) fn pack(&self) -> u64 {
+        u64::from(self.object)
+            | u64::from(self.test) << 32
+            | u64::from(self.needs_signal) << 40
+            | u64::from(self.timed) << 41
+    }
+
+    pub(crate) fn unpack(head: u64, mask: u64, value: u64) -> Self {
+        Gate {
+            object: head as u32,
+            test: (head >> 32) as u8,
+            needs_signal: head >> 40 & 1 == 1,
+            timed: head >> 41 & 1 == 1,
+            mask,
+            value,
+        }
+    }
+}
+
+/// An operation. Objects are given plus 1; 0 is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Op {
+    pub(crate) kind: u8,
+    pub(crate) access: u8,
+    pub(crate) order: u8,
+    pub(crate) timed_out: bool,
+    pub(crate) object: u32,
+    pub(crate) also: u32,
+}
+
+/// The bits of an object's number in a packed operation. An execution has fewer objects.
+pub(crate) const OBJECT_BITS: u32 = 20;
+
+impl Op {
+    pub(crate) fn local(kind: u8) -> Self {
+        Op { kind, ..Op::default() }
+    }
+
+    pub(crate) fn on(kind: u8, access: u8, object: u32) -> Self {
+        Op { kind, access, object: object + 1, ..Op::default() }
+    }
+
+    pub(crate) fn ordered(self, order: u8) -> Self {
+        Op { order, ..self }
+    }
+
+    pub(crate) fn with(self, also: u32) -> Self {
+        Op { also: also + 1, ..self }
+    }
+
+    pub(crate) fn yields(&self) -> bool {
+        self.timed_out || op::yields(self.kind)
+    }
+
+    pub(crate) fn pack(&self) -> u64 {
+        u64::from(self.kind)
+            | u64::from(self.access) << 8
+            | u64::from(self.order) << 12
+            | u64::from(self.timed_out) << 16
+            | u64::from(self.object) << 20
+            | u64::from(self.also) << (20 + OBJECT_BITS + 1)
+    }
+
+    pub(crate) fn unpack(word: u64) -> Self {
+        let mask = (1 << (OBJECT_BITS + 1)) - 1;
+        Op {
+            kind: word as u8,
+            access: (word >> 8 & 0xF) as u8,
+            order: (word >> 12 & 0xF) as u8,
+            timed_out: word >> 16 & 1 == 1,
+            object: (word >> 20 & mask) as u32,
+            also: (word >> (20 + OBJECT_BITS + 1) & mask) as u32,
+        }
+    }
+}
+
+/// The first word of a record.
+pub(crate) fn head(tag: u8, number: u32) -> u64 {
+    u64::from(tag) | u64::from(number) << 32
+}

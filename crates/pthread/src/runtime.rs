@@ -1,0 +1,722 @@
+//! The threads and objects of one execution, and who runs next.
+//!
+//! # The access protocol
+//!
+//! An execution is a process. Its threads are real threads, of which exactly one runs: the *current* one. The others
+//! wait, each on its own word. Whoever runs may use the [`Runtime`]; it passes on to another thread only in
+//! [`Runtime::switch`], which makes the other one current, wakes it, and waits. So a `&mut Runtime` is made from the
+//! one static only for a stretch of code that neither switches nor runs code of the program.
+//!
+//! Before the program's `main`, and in the process that executions are forked from, the runtime is
+//! [`Off`](Phase::Off): every function does what the C library's does.
+
+use std::cell::UnsafeCell;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::protocol::{
+    ASKS, Answer, Area, Gate, LOG, OBJECT_BITS, Op, Record, access, head, note, op, stop, tag, turn,
+};
+use crate::site::Frame;
+use crate::sys::{self, futex_wait, futex_wake, real};
+
+/// Where an execution stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing is controlled.
+    Off,
+    /// It runs.
+    Running,
+    /// The process ends: one thread runs what is to be done at the exit, and no other ever runs again.
+    Leaving,
+}
+
+/// How many threads an execution may create.
+pub(crate) const MAX_THREADS: usize = 1024;
+const MAX_OBJECTS: usize = 1 << OBJECT_BITS;
+
+/// No thread, as the next of a list.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// A thread of the program.
+pub(crate) struct Thread {
+    /// It waits here until it is 1.
+    go: AtomicU32,
+    pub(crate) object: u32,
+    pub(crate) pending: Op,
+    pub(crate) gate: Gate,
+    pub(crate) signalled: bool,
+    pub(crate) ended: bool,
+    enabled: bool,
+    waiting: bool,
+    /// It runs to its first operation, and then its creator goes on.
+    starting: bool,
+    creator: u32,
+    /// Its virtual time, in nanoseconds since the execution began.
+    pub(crate) now: u64,
+    /// The next in the list of those who wait on a condition variable.
+    pub(crate) next_waiter: u32,
+    /// What the C library calls it.
+    pub(crate) handle: usize,
+    /// Its function, of pthreads or of C11.
+    pub(crate) function: usize,
+    pub(crate) is_c11: bool,
+    pub(crate) argument: *mut c_void,
+    pub(crate) result: *mut c_void,
+    pub(crate) detached: bool,
+    pub(crate) joined: bool,
+    /// Where its stack begins: the highest address in use.
+    pub(crate) stack_top: usize,
+    pub(crate) cancel_disabled: bool,
+    pub(crate) cancelled: bool,
+    /// It waits where a request to end wakes it.
+    pub(crate) in_cancellable_wait: bool,
+    pub(crate) woken_to_cancel: bool,
+    /// In an atomic section, how deep.
+    pub(crate) atomic: u32,
+}
+
+/// A synchronisation object.
+pub(crate) struct Object {
+    pub(crate) word: u64,
+    /// The virtual time of whoever wrote it last.
+    pub(crate) time: u64,
+    /// The thread that holds it, plus 1.
+    pub(crate) holder: u32,
+    pub(crate) kind: u8,
+    /// How often its holder has it.
+    pub(crate) count: u32,
+    /// The threads that wait to be notified.
+    pub(crate) first_waiter: u32,
+    last_waiter: u32,
+}
+
+/// Everything about an execution.
+pub(crate) struct Runtime {
+    pub(crate) phase: Phase,
+    area: *const Area,
+    pub(crate) current: u32,
+    pub(crate) thread_count: u32,
+    object_count: u32,
+    alive: u32,
+    log_length: usize,
+    /// How many decisions were made.
+    decisions: usize,
+    plan_length: usize,
+    ahead: bool,
+    /// A thread has yielded: from then on a strategy's choices are not foreseen.
+    yielded: bool,
+    /// What the step under way does.
+    pub(crate) performed: Op,
+    pub(crate) note: u64,
+    pub(crate) number: u64,
+    pub(crate) number_after: u64,
+    /// The thread that has called `exit`, or returned from `main`.
+    exiter: u32,
+    exiting: bool,
+    time_passes: bool,
+    /// Plain accesses to memory are steps.
+    pub(crate) race_mode: bool,
+    /// How many steps were taken.
+    pub(crate) steps: u32,
+    /// The object of atomic sections, plus 1.
+    pub(crate) section: u32,
+    /// Whether the program has robust mutexes: then a thread that ends looks for those that it holds.
+    pub(crate) has_robust: bool,
+    pub(crate) threads: [Thread; MAX_THREADS],
+    objects: [Object; MAX_OBJECTS],
+}
+
+struct Shared(UnsafeCell<Runtime>);
+// SAFETY: the access protocol in the module's documentation.
+unsafe impl Sync for Shared {}
+
+#[expect(clippy::declare_interior_mutable_const, reason = "only ever copied to a thread that begins")]
+const NEW_THREAD: Thread = Thread {
+    go: AtomicU32::new(0),
+    object: 0,
+    pending: Op { kind: 0, access: 0, order: 0, timed_out: false, object: 0, also: 0 },
+    gate: Gate::OPEN,
+    signalled: false,
+    ended: false,
+    enabled: false,
+    waiting: false,
+    starting: false,
+    creator: 0,
+    now: 0,
+    next_waiter: 0,
+    handle: 0,
+    function: 0,
+    is_c11: false,
+    argument: std::ptr::null_mut(),
+    result: std::ptr::null_mut(),
+    detached: false,
+    joined: false,
+    stack_top: 0,
+    cancel_disabled: false,
+    cancelled: false,
+    in_cancellable_wait: false,
+    woken_to_cancel: false,
+    atomic: 0,
+};
+
+// All zero, so that it takes no room in the file and no memory until it is used.
+const NEW_OBJECT: Object =
+    Object { word: 0, time: 0, holder: 0, kind: 0, count: 0, first_waiter: 0, last_waiter: 0 };
+
+static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
+    phase: Phase::Off,
+    area: std::ptr::null(),
+    current: 0,
+    thread_count: 0,
+    object_count: 0,
+    alive: 0,
+    log_length: 0,
+    decisions: 0,
+    plan_length: 0,
+    ahead: false,
+    yielded: false,
+    performed: Op { kind: 0, access: 0, order: 0, timed_out: false, object: 0, also: 0 },
+    note: 0,
+    number: 0,
+    number_after: 0,
+    exiter: 0,
+    exiting: false,
+    time_passes: false,
+    race_mode: false,
+    steps: 0,
+    section: 0,
+    has_robust: false,
+    threads: [NEW_THREAD; MAX_THREADS],
+    objects: [NEW_OBJECT; MAX_OBJECTS],
+}));
+
+/// The runtime. The reference must be gone before anything switches or runs code of the program.
+#[inline(always)]
+pub(crate) fn rt() -> &'static mut Runtime {
+    // SAFETY: only the current thread runs, and it keeps to the protocol in the module's documentation.
+    unsafe { &mut *RUNTIME.0.get() }
+}
+
+/// Whether the caller is under control; otherwise it is to do what the C library does.
+#[inline(always)]
+pub(crate) fn is_on() -> bool {
+    rt().phase != Phase::Off
+}
+
+/// Begins an execution, in a process of its own, with its first thread.
+pub(crate) fn begin(area: *const Area, stack_top: usize) {
+    let runtime = rt();
+    runtime.area = area;
+    let area = runtime.area();
+    runtime.plan_length = area.plan_length.load(Ordering::Relaxed) as usize;
+    runtime.ahead = area.ahead.load(Ordering::Relaxed) != 0;
+    runtime.race_mode = area.race_mode.load(Ordering::Relaxed) != 0;
+    runtime.phase = Phase::Running;
+    let main = runtime.new_thread(0);
+    let thread = &mut runtime.threads[main as usize];
+    thread.stack_top = stack_top;
+    runtime.current = main;
+    // Its first step runs it to its first operation.
+    runtime.log([head(tag::PENDING, main), Op::local(op::LOCAL).pack(), Gate::OPEN.pack(), 0, 0, 0, 0, 0]);
+    runtime.performed = Op::local(op::LOCAL);
+    runtime.next();
+    let runtime = rt();
+    runtime.performed = Op::local(op::LOCAL);
+}
+
+/// Stops before an operation that is always possible, until it is this thread's turn. When this returns, the
+/// operation is under way, and nothing else runs until its effect is made.
+pub(crate) fn visible(operation: Op, frame: Frame) {
+    visible_when(operation, Gate::OPEN, frame);
+}
+
+/// Stops before an operation until its gate is open and it is this thread's turn. Says whether it goes on because
+/// its time ran out.
+pub(crate) fn visible_when(operation: Op, gate: Gate, frame: Frame) -> bool {
+    let runtime = rt();
+    let me = runtime.current;
+    if runtime.phase == Phase::Leaving || runtime.threads[me as usize].atomic > 0 {
+        return runtime.at_once(operation, gate, frame);
+    }
+    let thread = &mut runtime.threads[me as usize];
+    thread.pending = operation;
+    thread.gate = gate;
+    let places = frame.places(thread.stack_top);
+    let record = [
+        head(tag::PENDING, me),
+        operation.pack(),
+        gate.pack(),
+        gate.mask,
+        gate.value,
+        places[0],
+        places[1],
+        places[2],
+    ];
+    runtime.log(record);
+    runtime.update(me);
+    if runtime.threads[me as usize].starting {
+        runtime.threads[me as usize].starting = false;
+        let creator = runtime.threads[me as usize].creator;
+        runtime.log([head(tag::BY, creator), 0, 0, 0, 0, 0, 0, 0]);
+        Runtime::switch(me, creator);
+    } else {
+        let next = runtime.next();
+        if next != me {
+            Runtime::switch(me, next);
+        }
+    }
+    let runtime = rt();
+    runtime.performed = operation;
+    runtime.note = note::NONE;
+    let thread = &mut runtime.threads[me as usize];
+    let timed_out = thread.waiting;
+    thread.gate = Gate::OPEN;
+    if thread.signalled {
+        thread.signalled = false;
+        runtime.log([head(tag::SIGNAL, me), 0, 0, 0, 0, 0, 0, 0]);
+    }
+    if timed_out {
+        runtime.threads[me as usize].waiting = false;
+        runtime.performed.timed_out = true;
+    }
+    if runtime.time_passes {
+        runtime.carry_time(&operation);
+    }
+    timed_out
+}
+
+impl Runtime {
+    fn area(&self) -> &'static Area {
+        // SAFETY: `begin` has set it to the mapped area, which is never unmapped.
+        unsafe { &*self.area }
+    }
+
+    /// Adds a record to the log; waits for it to be read when it is full.
+    pub(crate) fn log(&mut self, record: Record) {
+        let area = self.area();
+        // SAFETY: the other side reads the log only when it is its turn, and the length stays below LOG.
+        unsafe { (*area.log.get())[self.log_length] = record };
+        self.log_length += 1;
+        if self.log_length == LOG - 1 {
+            // SAFETY: as above.
+            unsafe { (*area.log.get())[self.log_length] = [head(tag::FULL, 0), 0, 0, 0, 0, 0, 0, 0] };
+            self.log_length += 1;
+            self.ask();
+        }
+    }
+
+    /// Gives the controlling side its turn, and waits for what it says.
+    fn ask(&mut self) -> Answer {
+        let area = self.area();
+        area.log_length.store(self.log_length as u32, Ordering::Relaxed);
+        area.turn.store(turn::CONTROLLER, Ordering::Release);
+        futex_wake(&area.turn, false);
+        while area.turn.load(Ordering::Acquire) != turn::PROGRAM {
+            futex_wait(&area.turn, turn::CONTROLLER, false);
+        }
+        self.log_length = 0;
+        let answer = Answer::unpack(area.answer.load(Ordering::Relaxed));
+        if answer == Answer::End {
+            // What was printed so far belongs to the counterexample.
+            // SAFETY: a null stream means all of them.
+            unsafe { sys::fflush(std::ptr::null_mut()) };
+            sys::exit_group(0);
+        }
+        answer
+    }
+
+    /// The decision that was planned for this moment.
+    fn planned(&self) -> Option<Answer> {
+        if self.decisions >= self.plan_length {
+            return None;
+        }
+        // SAFETY: the plan is written before the execution begins; `plan_length` is at most its length.
+        Some(Answer::unpack(unsafe { (*self.area().plan.get())[self.decisions] }))
+    }
+
+    /// Ends a step, and says which thread takes the next.
+    fn next(&mut self) -> u32 {
+        self.yielded |= self.performed.yields();
+        self.steps += 1;
+        let without = self.without_preemption();
+        let chosen = match self.planned() {
+            Some(Answer::Thread(thread)) if self.can_run(thread) => Some(thread),
+            Some(_) => None,
+            None => without.filter(|_| self.ahead && !self.yielded),
+        };
+        self.decisions += 1;
+        let taken = chosen.unwrap_or(ASKS);
+        let operation = self.performed.pack();
+        self.log([head(tag::POINT, taken), operation, self.note, self.number, self.number_after, 0, 0, 0]);
+        if let Some(chosen) = chosen {
+            return chosen;
+        }
+        if without.is_none() && (self.exiting || self.alive == 0) {
+            self.area().log_length.store(self.log_length as u32, Ordering::Relaxed);
+            self.phase = Phase::Leaving;
+            return if self.exiting { self.exiter } else { self.current };
+        }
+        match self.ask() {
+            Answer::Thread(thread) if self.can_run(thread) => thread,
+            _ => self.impossible(),
+        }
+    }
+
+    fn impossible(&mut self) -> ! {
+        self.stop(stop::UNSUPPORTED, Frame::NONE, 0, &[b"a decision that cannot be taken was asked for"])
+    }
+
+    fn can_run(&self, thread: u32) -> bool {
+        thread < self.thread_count && self.threads[thread as usize].enabled
+    }
+
+    /// The thread that goes on when nobody is preempted: the current one, or the next that can, round robin.
+    fn without_preemption(&self) -> Option<u32> {
+        let current = &self.threads[self.current as usize];
+        if current.enabled && !current.waiting && !self.performed.yields() {
+            return Some(self.current);
+        }
+        let after = (self.current + 1..self.thread_count).chain(0..=self.current);
+        after.into_iter().find(|thread| self.threads[*thread as usize].enabled)
+    }
+
+    /// Lets another thread run until it is this one's turn again.
+    pub(crate) fn switch(me: u32, next: u32) {
+        Runtime::wake(next);
+        Runtime::wait(me);
+    }
+
+    /// Makes a thread the current one and wakes it. The caller must wait at once.
+    fn wake(next: u32) {
+        let runtime = rt();
+        runtime.current = next;
+        let go = &runtime.threads[next as usize].go;
+        go.store(1, Ordering::Release);
+        futex_wake(go, true);
+    }
+
+    /// Waits until this thread is the current one.
+    pub(crate) fn wait(me: u32) {
+        let go = &rt().threads[me as usize].go;
+        while go.load(Ordering::Acquire) == 0 {
+            futex_wait(go, 0, true);
+        }
+        go.store(0, Ordering::Relaxed);
+    }
+
+    /// An operation while no other thread may run: at the exit, or in an atomic section.
+    #[cold]
+    fn at_once(&mut self, operation: Op, gate: Gate, frame: Frame) -> bool {
+        let me = self.current as usize;
+        self.threads[me].gate = gate;
+        let open = self.is_open(self.current);
+        let timed = self.time_may_run_out(self.current);
+        self.threads[me].gate = Gate::OPEN;
+        if !open && !timed {
+            let text: &[u8] =
+                b"deadlock: while the process exits, it waits for something that no thread is left to do";
+            self.stop(stop::DEADLOCK, frame, 0, &[text]);
+        }
+        if self.phase == Phase::Leaving {
+            self.performed = operation;
+        } else if operation.object != 0 {
+            let text: &[&[u8]] = &[
+                b"between __VERIFIER_atomic_begin and _end there is an operation on another object, ",
+                b"such as a lock or an atomic, which is not supported",
+            ];
+            self.stop(stop::UNSUPPORTED, frame, 0, text);
+        }
+        self.threads[me].signalled = false;
+        !open
+    }
+
+    /// Something went wrong: the execution ends here.
+    #[cold]
+    pub(crate) fn stop(&mut self, kind: u64, frame: Frame, address: usize, message: &[&[u8]]) -> ! {
+        let area = self.area();
+        let mut length = 0;
+        for part in message {
+            for &byte in *part {
+                if length < crate::protocol::TEXT {
+                    // SAFETY: within the text, which the other side reads only in its turn.
+                    unsafe { (*area.text.get())[length] = byte };
+                    length += 1;
+                }
+            }
+        }
+        area.text_length.store(length as u32, Ordering::Relaxed);
+        let places = frame.places(self.threads[self.current as usize].stack_top);
+        self.log([
+            head(tag::STOP, self.current),
+            kind,
+            places[0],
+            places[1],
+            places[2],
+            address as u64,
+            self.performed.pack(),
+            self.note,
+        ]);
+        area.log_length.store(self.log_length as u32, Ordering::Relaxed);
+        if kind != stop::CRASH {
+            // SAFETY: a null stream means all of them. (After a crash a stream may be in any state.)
+            unsafe { sys::fflush(std::ptr::null_mut()) };
+        }
+        sys::exit_group(0)
+    }
+
+    /// A new object.
+    pub(crate) fn new_object(&mut self, kind: u8, word: u64, address: usize) -> u32 {
+        let index = self.object_count;
+        if index as usize == MAX_OBJECTS {
+            self.stop(stop::UNSUPPORTED, Frame::NONE, 0, &[b"an execution has more than a million objects"]);
+        }
+        self.object_count += 1;
+        self.objects[index as usize] =
+            Object { word, kind, first_waiter: NOBODY, last_waiter: NOBODY, time: 0, holder: 0, count: 0 };
+        self.log([head(tag::OBJECT, index), word, u64::from(kind), address as u64, 0, 0, 0, 0]);
+        index
+    }
+
+    #[inline]
+    pub(crate) fn object(&mut self, object: u32) -> &mut Object {
+        &mut self.objects[object as usize]
+    }
+
+    /// The objects so far.
+    pub(crate) fn objects(&self) -> std::ops::Range<u32> {
+        0..self.object_count
+    }
+
+    /// Sets an object's word, and its holder (plus 1), and lets those who wait for it go on or wait.
+    pub(crate) fn set_word(&mut self, object: u32, word: u64, holder: u32) {
+        let state = &mut self.objects[object as usize];
+        state.word = word;
+        state.holder = holder;
+        self.log([head(tag::WORD, object), word, u64::from(holder), 0, 0, 0, 0, 0]);
+        for thread in 0..self.thread_count {
+            if self.threads[thread as usize].gate.object == object + 1 {
+                self.update(thread);
+            }
+        }
+    }
+
+    /// Works out anew whether a thread can go on.
+    pub(crate) fn update(&mut self, thread: u32) {
+        let state = &self.threads[thread as usize];
+        if state.ended {
+            return;
+        }
+        let open = self.is_open(thread);
+        let timed = !open && self.time_may_run_out(thread);
+        // While the process waits to exit, a thread that sleeps or waits for time to pass is at rest.
+        let rests = self.exiting && (timed || op::yields(state.pending.kind));
+        let state = &mut self.threads[thread as usize];
+        state.enabled = (open || timed) && !rests;
+        state.waiting = timed && !rests;
+    }
+
+    fn is_open(&self, thread: u32) -> bool {
+        let thread = &self.threads[thread as usize];
+        self.condition(&thread.gate) && (!thread.gate.needs_signal || thread.signalled)
+    }
+
+    fn time_may_run_out(&self, thread: u32) -> bool {
+        let gate = &self.threads[thread as usize].gate;
+        gate.timed && (!gate.needs_signal || self.condition(gate))
+    }
+
+    fn condition(&self, gate: &Gate) -> bool {
+        gate.object == 0 || gate.allows(self.objects[gate.object as usize - 1].word)
+    }
+
+    /// Tells a thread that waits on a condition variable to go on.
+    pub(crate) fn signal(&mut self, thread: u32) {
+        self.threads[thread as usize].signalled = true;
+        self.log([head(tag::SIGNAL, thread), 1, 0, 0, 0, 0, 0, 0]);
+        self.update(thread);
+    }
+
+    /// A thread that waits need not wait any more.
+    pub(crate) fn open_gate(&mut self, thread: u32) {
+        let state = &mut self.threads[thread as usize];
+        state.gate = Gate::OPEN;
+        let operation = state.pending.pack();
+        self.log([head(tag::OPEN, thread), operation, 0, 0, 0, 0, 0, 0]);
+        self.update(thread);
+    }
+
+    /// Puts a thread at the end of the list of those who wait.
+    pub(crate) fn add_waiter(&mut self, object: u32, thread: u32) {
+        self.threads[thread as usize].next_waiter = NOBODY;
+        let last = self.objects[object as usize].last_waiter;
+        match last {
+            NOBODY => self.objects[object as usize].first_waiter = thread,
+            _ => self.threads[last as usize].next_waiter = thread,
+        }
+        self.objects[object as usize].last_waiter = thread;
+    }
+
+    /// How many threads wait on an object.
+    pub(crate) fn waiters(&self, object: u32) -> u32 {
+        let mut count = 0;
+        let mut thread = self.objects[object as usize].first_waiter;
+        while thread != NOBODY {
+            count += 1;
+            thread = self.threads[thread as usize].next_waiter;
+        }
+        count
+    }
+
+    /// Takes the waiter that `which` accepts, by place and thread, out of the list.
+    pub(crate) fn take_waiter(&mut self, object: u32, which: impl Fn(u32, u32) -> bool) -> Option<u32> {
+        let (mut before, mut place) = (NOBODY, 0);
+        let mut thread = self.objects[object as usize].first_waiter;
+        while thread != NOBODY {
+            let after = self.threads[thread as usize].next_waiter;
+            if which(place, thread) {
+                match before {
+                    NOBODY => self.objects[object as usize].first_waiter = after,
+                    _ => self.threads[before as usize].next_waiter = after,
+                }
+                if after == NOBODY {
+                    self.objects[object as usize].last_waiter = before;
+                }
+                return Some(thread);
+            }
+            (before, thread, place) = (thread, after, place + 1);
+        }
+        None
+    }
+
+    /// Lets the controlling side choose one of `n` values, within an operation that is under way.
+    pub(crate) fn choose(&mut self, n: u32) -> u32 {
+        if n <= 1 || self.phase != Phase::Running {
+            return 0;
+        }
+        let chosen = match self.planned() {
+            Some(Answer::Value(value)) if value < n => Some(value),
+            Some(_) => None,
+            None => Some(0).filter(|_| self.ahead && !self.yielded),
+        };
+        self.decisions += 1;
+        let taken = chosen.map_or(ASKS, |value| Answer::Value(value).pack());
+        self.log([head(tag::CHOOSE, taken), u64::from(n), 0, 0, 0, 0, 0, 0]);
+        chosen.unwrap_or_else(|| match self.ask() {
+            Answer::Value(value) if value < n => value,
+            _ => self.impossible(),
+        })
+    }
+
+    /// A new thread, which does not run yet.
+    pub(crate) fn new_thread(&mut self, function: usize) -> u32 {
+        let index = self.thread_count;
+        if index as usize == MAX_THREADS {
+            self.stop(stop::UNSUPPORTED, Frame::NONE, 0, &[b"an execution creates more than 1,023 threads"]);
+        }
+        let object = self.new_object(crate::protocol::object::THREAD, 0, 0);
+        let now = self.threads[self.current as usize].now;
+        self.threads[index as usize] = Thread { object, enabled: true, now, function, ..NEW_THREAD };
+        self.thread_count += 1;
+        self.alive += 1;
+        self.log([head(tag::THREAD, index), u64::from(object), function as u64, 0, 0, 0, 0, 0]);
+        index
+    }
+
+    /// The thread was never started: as if it had not been made.
+    pub(crate) fn undo_thread(&mut self, frame: Frame) -> ! {
+        self.stop(
+            stop::UNSUPPORTED,
+            frame,
+            0,
+            &[b"a thread could not be created: the system has no resources left for it, or its attributes are wrong"],
+        )
+    }
+
+    /// Lets a new thread run to its first operation.
+    pub(crate) fn start(&mut self, thread: u32) {
+        let me = self.current;
+        self.threads[thread as usize].starting = true;
+        self.threads[thread as usize].creator = me;
+        self.log([head(tag::BY, thread), 0, 0, 0, 0, 0, 0, 0]);
+        let step = (self.performed, self.note, self.number, self.number_after);
+        Runtime::switch(me, thread);
+        let runtime = rt();
+        (runtime.performed, runtime.note, runtime.number, runtime.number_after) = step;
+    }
+
+    /// The current thread's last step is under way: it ends, and another takes over. Returns in the thread that does
+    /// what is left to do when all have ended.
+    pub(crate) fn end_thread(&mut self) {
+        let me = self.current;
+        let object = self.threads[me as usize].object;
+        self.set_word(object, 1, 0);
+        self.mark_ended(me);
+        let next = self.next();
+        if next == me {
+            return;
+        }
+        Runtime::switch(me, next);
+    }
+
+    fn mark_ended(&mut self, thread: u32) {
+        let state = &mut self.threads[thread as usize];
+        state.ended = true;
+        state.enabled = false;
+        state.waiting = false;
+        self.alive -= 1;
+        self.log([head(tag::ENDED, thread), 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    /// As [`end_thread`](Runtime::end_thread), for the thread that ends the process: returns, in this thread, when
+    /// every other thread has ended or is at rest.
+    pub(crate) fn end_process(&mut self, status: c_int) {
+        if self.exiting {
+            // Another thread did so before; that one exits.
+            return self.end_thread();
+        }
+        let me = self.current;
+        self.exiting = true;
+        self.exiter = me;
+        self.log([head(tag::EXIT, me), status as u64, 0, 0, 0, 0, 0, 0]);
+        for thread in 0..self.thread_count {
+            self.update(thread);
+        }
+        self.end_thread();
+    }
+
+    /// The virtual time of the current thread.
+    pub(crate) fn now(&self) -> u64 {
+        self.threads[self.current as usize].now
+    }
+
+    /// Moves the current thread's virtual time on to this moment, if it is not there yet.
+    pub(crate) fn pass_time(&mut self, moment: u64) {
+        let now = &mut self.threads[self.current as usize].now;
+        *now = (*now).max(moment);
+        self.time_passes = true;
+    }
+
+    /// Carries virtual time along with what an operation does: it is never earlier than whatever the operation may
+    /// have seen. So time is a function of what happened before, not of the schedule.
+    fn carry_time(&mut self, operation: &Op) {
+        let mut now = self.now();
+        let objects = [(operation.object, operation.access), (operation.also, access::WRITE)];
+        for (object, _) in objects.into_iter().filter(|(object, _)| *object > 0) {
+            now = now.max(self.objects[object as usize - 1].time);
+        }
+        for (object, how) in objects.into_iter().filter(|(object, _)| *object > 0) {
+            if how == access::WRITE {
+                self.objects[object as usize - 1].time = now;
+            }
+        }
+        self.threads[self.current as usize].now = now;
+    }
+}
+
+/// Really ends the process, as the C library does.
+pub(crate) fn really_exit(status: c_int) -> ! {
+    // SAFETY: `exit` takes a status, and does not return.
+    unsafe { real!(c"exit", fn(c_int))(status) };
+    sys::exit_group(status)
+}

@@ -1,0 +1,204 @@
+//! What the runtime uses of the system: a few declarations, the futex, and the functions that it stands in for.
+
+use std::ffi::{CStr, c_char, c_int, c_long, c_void};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+pub(crate) const EPERM: c_int = 1;
+pub(crate) const ESRCH: c_int = 3;
+pub(crate) const EINTR: c_int = 4;
+pub(crate) const EAGAIN: c_int = 11;
+pub(crate) const EBUSY: c_int = 16;
+pub(crate) const EINVAL: c_int = 22;
+pub(crate) const EDEADLK: c_int = 35;
+pub(crate) const EOVERFLOW: c_int = 75;
+pub(crate) const ETIMEDOUT: c_int = 110;
+pub(crate) const EOWNERDEAD: c_int = 130;
+pub(crate) const ENOTRECOVERABLE: c_int = 131;
+
+pub(crate) const SYS_FUTEX: c_long = 202;
+pub(crate) const SYS_EXIT_GROUP: c_long = 231;
+
+pub(crate) const PROT_READ: c_int = 1;
+pub(crate) const PROT_WRITE: c_int = 2;
+pub(crate) const MAP_SHARED: c_int = 1;
+
+/// `struct timespec`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Timespec {
+    pub(crate) seconds: i64,
+    pub(crate) nanoseconds: i64,
+}
+
+/// `struct sigaction` of the C library.
+#[repr(C)]
+pub(crate) struct SigAction {
+    pub(crate) handler: usize,
+    pub(crate) mask: [u64; 16],
+    pub(crate) flags: c_int,
+    pub(crate) restorer: usize,
+}
+
+/// `stack_t`.
+#[repr(C)]
+pub(crate) struct SignalStack {
+    pub(crate) base: *mut c_void,
+    pub(crate) flags: c_int,
+    pub(crate) size: usize,
+}
+
+unsafe extern "C" {
+    pub(crate) fn syscall(number: c_long, ...) -> c_long;
+    pub(crate) fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    pub(crate) fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
+    pub(crate) fn getenv(name: *const c_char) -> *const c_char;
+    pub(crate) fn setenv(name: *const c_char, value: *const c_char, overwrite: c_int) -> c_int;
+    pub(crate) fn unsetenv(name: *const c_char) -> c_int;
+    pub(crate) fn atoi(text: *const c_char) -> c_int;
+    pub(crate) fn mmap(
+        at: *mut c_void,
+        length: usize,
+        protection: c_int,
+        flags: c_int,
+        file: c_int,
+        offset: i64,
+    ) -> *mut c_void;
+    pub(crate) fn close(file: c_int) -> c_int;
+    pub(crate) fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
+    pub(crate) fn prctl(option: c_int, ...) -> c_int;
+    pub(crate) fn fflush(stream: *mut c_void) -> c_int;
+    pub(crate) fn malloc(size: usize) -> *mut c_void;
+    pub(crate) fn malloc_usable_size(block: *mut c_void) -> usize;
+    pub(crate) fn mallopt(parameter: c_int, value: c_int) -> c_int;
+    pub(crate) fn sigaction(signal: c_int, action: *const SigAction, old: *mut SigAction) -> c_int;
+    pub(crate) fn sigaltstack(stack: *const SignalStack, old: *mut SignalStack) -> c_int;
+    pub(crate) fn __errno_location() -> *mut c_int;
+    pub(crate) fn strlen(text: *const c_char) -> usize;
+    pub(crate) fn dladdr(address: *const c_void, info: *mut DlAddress) -> c_int;
+    pub(crate) fn dl_iterate_phdr(
+        callback: extern "C" fn(*mut DlInfo, usize, *mut c_void) -> c_int,
+        data: *mut c_void,
+    ) -> c_int;
+}
+
+/// `Dl_info`.
+#[repr(C)]
+pub(crate) struct DlAddress {
+    pub(crate) file: *const c_char,
+    pub(crate) base: *const c_void,
+    pub(crate) name: *const c_char,
+    pub(crate) address: *const c_void,
+}
+
+/// `struct dl_phdr_info`, its beginning.
+#[repr(C)]
+pub(crate) struct DlInfo {
+    pub(crate) base: usize,
+    pub(crate) name: *const c_char,
+    pub(crate) headers: *const ProgramHeader,
+    pub(crate) count: u16,
+}
+
+/// `Elf64_Phdr`.
+#[repr(C)]
+pub(crate) struct ProgramHeader {
+    pub(crate) kind: u32,
+    pub(crate) flags: u32,
+    pub(crate) offset: u64,
+    pub(crate) address: u64,
+    pub(crate) physical: u64,
+    pub(crate) file_size: u64,
+    pub(crate) memory_size: u64,
+    pub(crate) alignment: u64,
+}
+
+pub(crate) fn set_errno(error: c_int) {
+    // SAFETY: the location of this thread's errno is always valid.
+    unsafe { *__errno_location() = error };
+}
+
+const FUTEX_WAIT: c_int = 0;
+const FUTEX_WAKE: c_int = 1;
+const FUTEX_PRIVATE: c_int = 128;
+
+/// Waits as long as the word has this value; may return early.
+pub(crate) fn futex_wait(word: &AtomicU32, value: u32, private: bool) {
+    let operation = FUTEX_WAIT | if private { FUTEX_PRIVATE } else { 0 };
+    // SAFETY: the word is a live u32; there is no time limit.
+    unsafe { syscall(SYS_FUTEX, word.as_ptr(), operation, value, std::ptr::null::<c_void>()) };
+}
+
+/// Wakes who waits on the word.
+pub(crate) fn futex_wake(word: &AtomicU32, private: bool) {
+    let operation = FUTEX_WAKE | if private { FUTEX_PRIVATE } else { 0 };
+    // SAFETY: the word is a live u32.
+    unsafe { syscall(SYS_FUTEX, word.as_ptr(), operation, 1) };
+}
+
+/// Ends the process, now.
+pub(crate) fn exit_group(status: c_int) -> ! {
+    loop {
+        // SAFETY: does not return.
+        unsafe { syscall(SYS_EXIT_GROUP, status) };
+    }
+}
+
+/// A function that comes after the runtime's own of that name: the C library's. Looked up once.
+pub(crate) struct Real {
+    name: &'static CStr,
+    version: Option<&'static CStr>,
+    found: AtomicPtr<c_void>,
+}
+
+const RTLD_NEXT: *mut c_void = -1_isize as *mut c_void;
+
+impl Real {
+    pub(crate) const fn new(name: &'static CStr) -> Self {
+        Real { name, version: None, found: AtomicPtr::new(std::ptr::null_mut()) }
+    }
+
+    /// For a function of which there are several: `dlsym` would give the oldest.
+    pub(crate) const fn versioned(name: &'static CStr, version: &'static CStr) -> Self {
+        Real { name, version: Some(version), found: AtomicPtr::new(std::ptr::null_mut()) }
+    }
+
+    /// Its address; null if the C library has no such function.
+    pub(crate) fn address(&self) -> *mut c_void {
+        let found = self.found.load(Ordering::Relaxed);
+        if !found.is_null() {
+            return found;
+        }
+        // SAFETY: names are C strings.
+        let found = unsafe {
+            match self.version {
+                Some(version) => {
+                    let found = dlvsym(RTLD_NEXT, self.name.as_ptr(), version.as_ptr());
+                    if found.is_null() { dlsym(RTLD_NEXT, self.name.as_ptr()) } else { found }
+                }
+                None => dlsym(RTLD_NEXT, self.name.as_ptr()),
+            }
+        };
+        self.found.store(found, Ordering::Relaxed);
+        found
+    }
+}
+
+/// Calls the C library's function of this name: `real!(c"pthread_mutex_lock", fn(*mut c_void) -> c_int)(mutex)`.
+macro_rules! real {
+    ($name:literal, fn($($argument:ty),* $(,)?) $(-> $result:ty)?) => {
+        $crate::sys::real!(@ $crate::sys::Real::new($name), fn($($argument),*) $(-> $result)?)
+    };
+    ($name:literal @ $version:literal, fn($($argument:ty),* $(,)?) $(-> $result:ty)?) => {
+        $crate::sys::real!(@ $crate::sys::Real::versioned($name, $version), fn($($argument),*) $(-> $result)?)
+    };
+    (@ $real:expr, fn($($argument:ty),* $(,)?) $(-> $result:ty)?) => {{
+        static REAL: $crate::sys::Real = $real;
+        type Function = unsafe extern "C-unwind" fn($($argument),*) $(-> $result)?;
+        // SAFETY: the type is that of the C library's function of this name, which exists wherever the function
+        // that stands in for it is called.
+        #[allow(unused_unsafe, reason = "most callers are in an unsafe block already")]
+        let function = unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(REAL.address()) };
+        function
+    }};
+}
+pub(crate) use real;

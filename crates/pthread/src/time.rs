@@ -1,0 +1,256 @@
+//! Virtual time: clocks, sleeping, and the limits of waits.
+//!
+//! Each thread has a time of its own, which moves on when it sleeps or a wait of its runs out, and is carried along
+//! with what operations see. So it is a function of what happened before, and reading a clock is no step. A clock moves
+//! on by a microsecond each time that it is read, so that a loop which waits for time to pass ends.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use crate::cancel;
+use crate::protocol::{Gate, Op, op};
+use crate::runtime::{is_on, rt};
+use crate::site::{Frame, frame};
+use crate::sys::{EINVAL, Timespec, real, set_errno};
+
+pub(crate) const REALTIME: c_int = 0;
+pub(crate) const MONOTONIC: c_int = 1;
+
+const SECOND: u64 = 1_000_000_000;
+/// What clocks show when an execution begins, in seconds: a day in September 2001, and a while after the start.
+const EPOCH: u64 = 1_000_000_000;
+const UPTIME: u64 = 10_000;
+const TICK: u64 = 1_000;
+
+fn base(clock: c_int) -> u64 {
+    match clock {
+        // CLOCK_REALTIME, CLOCK_REALTIME_COARSE, CLOCK_TAI
+        0 | 5 | 11 => EPOCH * SECOND,
+        // CPU time
+        2 | 3 => 0,
+        _ => UPTIME * SECOND,
+    }
+}
+
+/// Whether waits can be limited by this clock.
+pub(crate) fn is_clock(clock: c_int) -> bool {
+    clock == REALTIME || clock == MONOTONIC
+}
+
+/// A moment that a clock shows, in the time of the execution; `None` if it is none.
+pub(crate) fn moment(clock: c_int, time: Timespec) -> Option<u64> {
+    if !(0..SECOND as i64).contains(&time.nanoseconds) {
+        return None;
+    }
+    let seconds = u64::try_from(time.seconds).unwrap_or(0);
+    let nanoseconds = seconds.saturating_mul(SECOND).saturating_add(time.nanoseconds as u64);
+    Some(nanoseconds.saturating_sub(base(clock)))
+}
+
+/// What a clock shows now.
+fn read(clock: c_int) -> u64 {
+    let runtime = rt();
+    let thread = &mut runtime.threads[runtime.current as usize];
+    thread.now += TICK;
+    base(clock) + thread.now
+}
+
+fn timespec(nanoseconds: u64) -> Timespec {
+    Timespec { seconds: (nanoseconds / SECOND) as i64, nanoseconds: (nanoseconds % SECOND) as i64 }
+}
+
+/// Sleeps until a moment: others may run for as long as they like.
+fn sleep_until(moment: u64, frame: Frame) {
+    cancel::act(frame);
+    cancel::visible_when(Op::local(op::SLEEP), Gate::OPEN, frame);
+    rt().pass_time(moment);
+}
+
+/// `clock_gettime`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
+    if is_on() && (0..16).contains(&clock) {
+        // SAFETY: the program's.
+        unsafe { *time = timespec(read(clock)) };
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"clock_gettime", fn(c_int, *mut Timespec) -> c_int)(clock, time) }
+}
+
+/// `timespec_get`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn timespec_get(time: *mut Timespec, base: c_int) -> c_int {
+    if is_on() {
+        if base != 1 {
+            return 0;
+        }
+        // SAFETY: the program's.
+        unsafe { *time = timespec(read(REALTIME)) };
+        return base;
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"timespec_get", fn(*mut Timespec, c_int) -> c_int)(time, base) }
+}
+
+/// `gettimeofday`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn gettimeofday(time: *mut [i64; 2], zone: *mut c_void) -> c_int {
+    if is_on() {
+        let now = read(REALTIME);
+        if !time.is_null() {
+            // SAFETY: the program's.
+            unsafe { *time = [(now / SECOND) as i64, (now % SECOND / 1000) as i64] };
+        }
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"gettimeofday", fn(*mut [i64; 2], *mut c_void) -> c_int)(time, zone) }
+}
+
+/// `time`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn time(time: *mut i64) -> i64 {
+    if is_on() {
+        let seconds = (read(REALTIME) / SECOND) as i64;
+        if !time.is_null() {
+            // SAFETY: the program's.
+            unsafe { *time = seconds };
+        }
+        return seconds;
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"time", fn(*mut i64) -> i64)(time) }
+}
+
+/// `clock`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn clock() -> i64 {
+    if is_on() {
+        return (read(2) / 1000) as i64;
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"clock", fn() -> i64)() }
+}
+
+/// `sleep`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
+    if is_on() {
+        sleep_until(rt().now() + u64::from(seconds) * SECOND, frame!());
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"sleep", fn(c_uint) -> c_uint)(seconds) }
+}
+
+/// `usleep`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn usleep(microseconds: c_uint) -> c_int {
+    if is_on() {
+        sleep_until(rt().now() + u64::from(microseconds) * 1000, frame!());
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"usleep", fn(c_uint) -> c_int)(microseconds) }
+}
+
+/// A duration; `None` if it is none.
+fn duration(time: Timespec) -> Option<u64> {
+    let valid = time.seconds >= 0 && (0..SECOND as i64).contains(&time.nanoseconds);
+    valid.then(|| (time.seconds as u64).saturating_mul(SECOND).saturating_add(time.nanoseconds as u64))
+}
+
+/// `nanosleep`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn nanosleep(time: *const Timespec, left: *mut Timespec) -> c_int {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"nanosleep", fn(*const Timespec, *mut Timespec) -> c_int)(time, left) };
+    }
+    // SAFETY: the program's.
+    let Some(duration) = duration(unsafe { *time }) else {
+        set_errno(EINVAL);
+        return -1;
+    };
+    sleep_until(rt().now().saturating_add(duration), frame!());
+    0
+}
+
+/// `clock_nanosleep`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn clock_nanosleep(
+    clock: c_int,
+    flags: c_int,
+    time: *const Timespec,
+    left: *mut Timespec,
+) -> c_int {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe {
+            real!(c"clock_nanosleep", fn(c_int, c_int, *const Timespec, *mut Timespec) -> c_int)(
+                clock, flags, time, left,
+            )
+        };
+    }
+    // SAFETY: the program's.
+    let time = unsafe { *time };
+    let until = if flags & 1 != 0 {
+        moment(clock, time)
+    } else {
+        duration(time).map(|duration| rt().now().saturating_add(duration))
+    };
+    match until {
+        Some(until) => {
+            sleep_until(until, frame!());
+            0
+        }
+        None => EINVAL,
+    }
+}
+
+/// C11's `thrd_sleep`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn thrd_sleep(time: *const Timespec, left: *mut Timespec) -> c_int {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"thrd_sleep", fn(*const Timespec, *mut Timespec) -> c_int)(time, left) };
+    }
+    // SAFETY: the program's.
+    match duration(unsafe { *time }) {
+        Some(duration) => {
+            sleep_until(rt().now().saturating_add(duration), frame!());
+            0
+        }
+        None => -2,
+    }
+}
