@@ -318,7 +318,7 @@ fn truncated(program: &Program, system: &System<'_>) -> Vec<(Location, String)> 
     let mut list = Vec::new();
     for process in program.model.procs.iter().chain(&program.model.claims) {
         let printer = Printer { model: &program.model, process };
-        collect(&process.body, &mut |stmt| {
+        visit(&process.body, &mut |stmt| {
             if system.machine.cut[stmt.id.0 as usize] {
                 list.push((program.model.files.location(stmt.at), printer.statement(&stmt.kind)));
             }
@@ -337,7 +337,7 @@ fn unreached(program: &Program, system: &System<'_>) -> Vec<(String, Location, S
     for (number, process) in program.model.procs.iter().enumerate() {
         let printer = Printer { model: &program.model, process };
         let mut missing = Vec::new();
-        collect(&process.body, &mut |stmt| {
+        visit(&process.body, &mut |stmt| {
             if seen.get(&stmt.id.0) == Some(&false) {
                 missing.push((stmt.at, printer.statement(&stmt.kind)));
             }
@@ -355,15 +355,16 @@ fn unreached(program: &Program, system: &System<'_>) -> Vec<(String, Location, S
     list
 }
 
-fn collect(seq: &Seq, visit: &mut impl FnMut(&crate::ast::Stmt)) {
+/// Every statement of a sequence, those within others too.
+pub(crate) fn visit(seq: &Seq, see: &mut impl FnMut(&crate::ast::Stmt)) {
     for stmt in seq {
-        visit(stmt);
+        see(stmt);
         match &stmt.kind {
-            StmtKind::If(options) | StmtKind::Do(options) => options.iter().for_each(|o| collect(o, visit)),
-            StmtKind::Atomic(s) | StmtKind::DStep(s) | StmtKind::Block(s) => collect(s, visit),
+            StmtKind::If(options) | StmtKind::Do(options) => options.iter().for_each(|o| visit(o, see)),
+            StmtKind::Atomic(s) | StmtKind::DStep(s) | StmtKind::Block(s) => visit(s, see),
             StmtKind::Unless(a, b) => {
-                collect(a, visit);
-                collect(b, visit);
+                visit(a, see);
+                visit(b, see);
             }
             _ => {}
         }
