@@ -4,8 +4,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Schedule, Statistics, Verdict,
-    Violation, ViolationKind,
+    Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Remark, RemarkKind, Schedule,
+    Statistics, Verdict, Violation, ViolationKind,
 };
 use selvedge_explicit::{Problem, Progress, Report, Search, Stop, StoreKind, search};
 
@@ -81,7 +81,9 @@ pub fn check(
     let (errors, coverage) = (report.errors, report.coverage);
     let (verdict, witness) = verdict(&program, &mut system, &report, options)?;
     let trail = witness.map(|witness| crate::trail::write(&program, &witness));
-    let outcome = Outcome { verdict, rows: rows(&report), statistics: statistics(&report) };
+    let remarks = remarks(&truncated, &unreached);
+    let statistics = Statistics { remarks, ..statistics(&report) };
+    let outcome = Outcome { verdict, rows: rows(&report), statistics };
     Ok(Checked { outcome, unreached, truncated, errors, coverage, trail })
 }
 
@@ -98,11 +100,12 @@ pub fn replay(model: &Model, claims: Claims, schedule: &Schedule) -> Result<Chec
     let report = Report { found: Some(found), ..Report::default() };
     let (verdict, witness) = verdict(&program, &mut system, &report, &Options::default())?;
     let cuts = witness.iter().flat_map(|witness| &witness.cuts);
-    let truncated = cuts
+    let truncated: Vec<_> = cuts
         .map(|cut| (model.files.location(cut.at), format!("{} becomes {}", cut.value, cut.kept)))
         .collect();
     let trail = witness.map(|witness| crate::trail::write(&program, &witness));
-    let outcome = Outcome { verdict, rows: Vec::new(), statistics: Statistics::default() };
+    let statistics = Statistics { remarks: remarks(&truncated, &[]), ..Statistics::default() };
+    let outcome = Outcome { verdict, rows: Vec::new(), statistics };
     Ok(Checked { outcome, unreached: Vec::new(), truncated, errors: 1, coverage: None, trail })
 }
 
@@ -168,6 +171,14 @@ fn statistics(report: &Report) -> Statistics {
         state_bytes: Some(report.state_bytes),
         ..Statistics::default()
     }
+}
+
+fn remarks(truncated: &[(Location, String)], unreached: &[(String, Location, String)]) -> Vec<Remark> {
+    let cut = truncated.iter().map(|(location, text)| (RemarkKind::Truncated, location, text.clone()));
+    let dead = unreached
+        .iter()
+        .map(|(process, location, text)| (RemarkKind::Unreached, location, format!("{process}: {text}")));
+    cut.chain(dead).map(|(kind, at, text)| Remark { kind, location: at.clone(), text }).collect()
 }
 
 /// What was exhausted.
