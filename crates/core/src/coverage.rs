@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use crate::Measure;
+use crate::{Location, Measure};
 
 /// What is reachable within one bound. Rows are cumulative: the row of bound 2 contains that of bound 1.
 /// A number that an engine does not have is `None`, never 0.
@@ -59,6 +59,8 @@ pub struct Statistics {
     pub growth: Vec<(u64, u64)>,
     /// What became of the lines of the program, where an engine says: those that stand for a place in it.
     pub lines: Vec<Marker>,
+    /// Statements that deserve a word, whatever the verdict.
+    pub remarks: Vec<Remark>,
     /// Further numbers of one engine, by their JSON name.
     pub extra: Vec<(Cow<'static, str>, u64)>,
 }
@@ -97,6 +99,51 @@ impl Mark {
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// A word about a statement.
+///
+/// ```
+/// use selvedge_core::{Location, Remark, RemarkKind};
+/// let location = Location { file: "a.pml".into(), line: 3, column: None };
+/// let remark = Remark { kind: RemarkKind::Truncated, location, text: "x = 300".into() };
+/// assert_eq!(remark.kind.name(), "truncated");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// What there is to say.
+    pub kind: RemarkKind,
+    /// Where.
+    pub location: Location,
+    /// The statement.
+    pub text: String,
+}
+
+/// What there is to say about a statement.
+///
+/// ```
+/// use selvedge_core::RemarkKind;
+/// assert_eq!(RemarkKind::Unreached.name(), "unreached");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RemarkKind {
+    /// A value did not fit and was cut.
+    Truncated,
+    /// No execution gets here.
+    Unreached,
+}
+
+impl RemarkKind {
+    /// Every kind.
+    pub const ALL: [RemarkKind; 2] = [RemarkKind::Truncated, RemarkKind::Unreached];
+
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            RemarkKind::Truncated => "truncated",
+            RemarkKind::Unreached => "unreached",
+        }
     }
 }
 

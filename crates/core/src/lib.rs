@@ -27,7 +27,7 @@ mod verdict;
 
 pub use bound::{Bounds, Measure};
 pub use clock::VectorClock;
-pub use coverage::{CoverageRow, Mark, Marker, Statistics};
+pub use coverage::{CoverageRow, Mark, Marker, Remark, RemarkKind, Statistics};
 pub use id::{ObjectId, ThreadId, ThreadIter, ThreadSet};
 pub use op::{Access, MemoryOrder, Op, OpKind};
 pub use schedule::{Decision, Schedule, ScheduleParseError};

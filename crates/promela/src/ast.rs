@@ -101,7 +101,7 @@ pub enum Access {
 pub struct Place {
     /// The variable.
     pub var: VarRef,
-    /// The way to the part. An array without an index stands for its first element.
+    /// The way to the part.
     pub path: Vec<Access>,
     /// Where it is written.
     pub at: Pos,
@@ -303,6 +303,8 @@ pub struct Proctype {
     pub exclusive: Vec<Exclusive>,
     /// Declared.
     pub at: Pos,
+    /// Lower than that of every process, claim and trace that comes later in the text.
+    pub rank: usize,
 }
 
 /// A user-defined type.

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Schedule, Statistics, Verdict,
-    Violation, ViolationKind,
+    Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Remark, RemarkKind, Schedule,
+    Statistics, Verdict, Violation, ViolationKind,
 };
 use selvedge_explicit::{Problem, Progress, Report, Search, Stop, StoreKind, search};
 
@@ -81,7 +81,9 @@ pub fn check(
     let (errors, coverage) = (report.errors, report.coverage);
     let (verdict, witness) = verdict(&program, &mut system, &report, options)?;
     let trail = witness.map(|witness| crate::trail::write(&program, &witness));
-    let outcome = Outcome { verdict, rows: rows(&report), statistics: statistics(&report) };
+    let remarks = remarks(&truncated, &unreached);
+    let statistics = Statistics { remarks, ..statistics(&report) };
+    let outcome = Outcome { verdict, rows: rows(&report), statistics };
     Ok(Checked { outcome, unreached, truncated, errors, coverage, trail })
 }
 
@@ -98,11 +100,12 @@ pub fn replay(model: &Model, claims: Claims, schedule: &Schedule) -> Result<Chec
     let report = Report { found: Some(found), ..Report::default() };
     let (verdict, witness) = verdict(&program, &mut system, &report, &Options::default())?;
     let cuts = witness.iter().flat_map(|witness| &witness.cuts);
-    let truncated = cuts
+    let truncated: Vec<_> = cuts
         .map(|cut| (model.files.location(cut.at), format!("{} becomes {}", cut.value, cut.kept)))
         .collect();
     let trail = witness.map(|witness| crate::trail::write(&program, &witness));
-    let outcome = Outcome { verdict, rows: Vec::new(), statistics: Statistics::default() };
+    let statistics = Statistics { remarks: remarks(&truncated, &[]), ..Statistics::default() };
+    let outcome = Outcome { verdict, rows: Vec::new(), statistics };
     Ok(Checked { outcome, unreached: Vec::new(), truncated, errors: 1, coverage: None, trail })
 }
 
@@ -168,6 +171,14 @@ fn statistics(report: &Report) -> Statistics {
         state_bytes: Some(report.state_bytes),
         ..Statistics::default()
     }
+}
+
+fn remarks(truncated: &[(Location, String)], unreached: &[(String, Location, String)]) -> Vec<Remark> {
+    let cut = truncated.iter().map(|(location, text)| (RemarkKind::Truncated, location, text.clone()));
+    let dead = unreached
+        .iter()
+        .map(|(process, location, text)| (RemarkKind::Unreached, location, format!("{process}: {text}")));
+    cut.chain(dead).map(|(kind, at, text)| Remark { kind, location: at.clone(), text }).collect()
 }
 
 /// What was exhausted.
@@ -318,7 +329,7 @@ fn truncated(program: &Program, system: &System<'_>) -> Vec<(Location, String)> 
     let mut list = Vec::new();
     for process in program.model.procs.iter().chain(&program.model.claims) {
         let printer = Printer { model: &program.model, process };
-        collect(&process.body, &mut |stmt| {
+        visit(&process.body, &mut |stmt| {
             if system.machine.cut[stmt.id.0 as usize] {
                 list.push((program.model.files.location(stmt.at), printer.statement(&stmt.kind)));
             }
@@ -337,7 +348,7 @@ fn unreached(program: &Program, system: &System<'_>) -> Vec<(String, Location, S
     for (number, process) in program.model.procs.iter().enumerate() {
         let printer = Printer { model: &program.model, process };
         let mut missing = Vec::new();
-        collect(&process.body, &mut |stmt| {
+        visit(&process.body, &mut |stmt| {
             if seen.get(&stmt.id.0) == Some(&false) {
                 missing.push((stmt.at, printer.statement(&stmt.kind)));
             }
@@ -355,15 +366,16 @@ fn unreached(program: &Program, system: &System<'_>) -> Vec<(String, Location, S
     list
 }
 
-fn collect(seq: &Seq, visit: &mut impl FnMut(&crate::ast::Stmt)) {
+/// Every statement of a sequence, those within others too.
+pub(crate) fn visit(seq: &Seq, see: &mut impl FnMut(&crate::ast::Stmt)) {
     for stmt in seq {
-        visit(stmt);
+        see(stmt);
         match &stmt.kind {
-            StmtKind::If(options) | StmtKind::Do(options) => options.iter().for_each(|o| collect(o, visit)),
-            StmtKind::Atomic(s) | StmtKind::DStep(s) | StmtKind::Block(s) => collect(s, visit),
+            StmtKind::If(options) | StmtKind::Do(options) => options.iter().for_each(|o| visit(o, see)),
+            StmtKind::Atomic(s) | StmtKind::DStep(s) | StmtKind::Block(s) => visit(s, see),
             StmtKind::Unless(a, b) => {
-                collect(a, visit);
-                collect(b, visit);
+                visit(a, see);
+                visit(b, see);
             }
             _ => {}
         }

@@ -33,8 +33,8 @@ pub struct Ended {
 const COLUMN: usize = 22;
 
 /// Runs a model for at most `limit` steps, and gives one line a step to `print`: a column for each process,
-/// arrows for messages, what the model itself prints, and warnings of values that do not fit. Never claims and
-/// traces are not followed.
+/// arrows for messages, what the model itself prints, and warnings of values that do not fit. A `trace` or
+/// `notrace` is followed; never claims are not.
 ///
 /// # Errors
 /// When a trail does not fit the model.
@@ -44,7 +44,7 @@ pub fn simulate(
     limit: u64,
     print: &mut dyn FnMut(&str),
 ) -> Result<Ended, Error> {
-    let interpreter = Interpreter::new(model, None, false);
+    let interpreter = Interpreter::new(model, None, true);
     let mut state = match interpreter.initial() {
         Ok(state) => state,
         Err(_) => {
@@ -101,10 +101,11 @@ pub fn simulate(
         match result {
             Ok((atomic, trouble)) => {
                 alone = if atomic { Some(choice.partner.map_or(pid, |(other, _)| other)) } else { None };
-                if trouble.is_some() {
+                if let Some(trouble) = trouble {
                     ended.violated = true;
                     ended.assertion = true;
-                    print("assertion violated");
+                    let trace = matches!(trouble, Trouble::Trace);
+                    print(if trace { "trace assertion violated" } else { "assertion violated" });
                     if !guided {
                         break;
                     }

@@ -2,7 +2,8 @@
 //!
 //! Statements are named by the numbers that Spin gives the elements of its own parse: in the order of the
 //! text, a composite after its parts, with extra elements behind it (one after `if` and `unless`, two after
-//! `do`), and one for the end of each process. [`Numbers`] reproduces them from the syntax tree.
+//! `do`), and one for the end of each process. Claims and traces are numbered where they stand in the text.
+//! [`Numbers`] reproduces them from the syntax tree.
 
 use std::collections::HashMap;
 
@@ -25,17 +26,24 @@ pub(crate) struct Entry {
 struct Numbers {
     by_name: HashMap<StmtId, u32>,
     by_number: HashMap<u32, StmtId>,
-    /// The number of the end of each process type.
+    /// The number of the end of each process type, then of each claim.
     ends: Vec<u32>,
+    /// The number of the first claim among process types, claims and the trace.
+    claim: usize,
 }
 
 impl Numbers {
     fn of(model: &Model) -> Self {
-        let mut numbers = Numbers { by_name: HashMap::new(), by_number: HashMap::new(), ends: Vec::new() };
+        let trace = model.trace.as_ref().map(|(trace, _)| trace);
+        let mut bodies: Vec<_> = model.procs.iter().chain(&model.claims).chain(trace).enumerate().collect();
+        let ends = vec![0; bodies.len()];
+        bodies.sort_by_key(|(_, body)| body.rank);
+        let claim = bodies.iter().position(|(index, _)| *index == model.procs.len()).unwrap_or(0);
+        let mut numbers = Numbers { by_name: HashMap::new(), by_number: HashMap::new(), ends, claim };
         let mut next = 0;
-        for process in model.procs.iter().chain(&model.claims) {
-            numbers.sequence(&process.body, &mut next);
-            numbers.ends.push(next);
+        for (index, body) in bodies {
+            numbers.sequence(&body.body, &mut next);
+            numbers.ends[index] = next;
             numbers.by_number.insert(next, END);
             next += 1;
         }
@@ -78,7 +86,7 @@ pub(crate) fn write(program: &Program, witness: &Witness) -> String {
     let mut text = String::new();
     let shift = u32::from(program.claim.is_some());
     if program.claim.is_some() {
-        text += &format!("-2:{}:-2\n", model.procs.len());
+        text += &format!("-2:{}:-2\n", numbers.claim);
     }
     for (step, micro) in (1..).zip(witness.steps.iter().flat_map(|taken| &taken.micros)) {
         let trans = &program.trans[micro.trans as usize];

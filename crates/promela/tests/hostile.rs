@@ -138,7 +138,9 @@ fn an_endless_step_is_shown() {
 #[test]
 fn what_spin_refuses_is_refused() {
     for (number, text) in REFUSED.iter().enumerate() {
-        let error = parse(text, "h.pml", None, &[]).expect_err(text).to_string();
+        let checked = parse(text, "h.pml", None, &[])
+            .and_then(|model| check(&model, &Options::default(), &mut |_| true).map(|_| ()));
+        let error = checked.expect_err(text).to_string();
         assert!(error.starts_with("h.pml:1:"), "{number}: {error}");
     }
     if std::process::Command::new("spin").arg("-V").output().is_err() {
@@ -157,7 +159,7 @@ fn what_spin_refuses_is_refused() {
     }
 }
 
-const REFUSED: [&str; 14] = [
+const REFUSED: [&str; 46] = [
     "chan c = [2] of { byte }; active proctype P() { byte m; for (m in c) { skip } }",
     "typedef M { byte a; int b }; chan c = [2] of { byte }; active proctype P() { M m; for (m in c) { skip } }",
     "typedef M { byte a }; chan c; active proctype P() { M m; for (m in c) { skip } }",
@@ -172,6 +174,38 @@ const REFUSED: [&str; 14] = [
     "byte c = [1] of { byte }; active proctype P() { skip }",
     "byte x; active proctype bit() { x++ }",
     "byte x; active proctype P() { x = 1; eval: goto eval }",
+    "byte x; active proctype P() { byte x; x = 2 }",
+    "byte x; active proctype P() { x = 1; { byte x; x = 2 } }",
+    "active proctype P() { byte x; { byte x; x = 1 }; x = 2 }",
+    "active proctype P(byte x) { { byte x; x = 2 } }",
+    "active proctype P() { if :: byte x; x = 2 :: byte x; x = 3 fi }",
+    "inline f(x) { byte y; y = x } active proctype P() { byte y; f(y) }",
+    "byte a[3]; byte b; active proctype P() { b = a }",
+    "byte a[3]; active proctype P() { a = 1 }",
+    "byte a[3]; active proctype P() { a++ }",
+    "byte a[3]; chan c = [1] of { byte }; active proctype P() { c!a; c?a }",
+    "typedef T { byte a[3] } T t; byte b; active proctype P() { b = t.a }",
+    "typedef T { byte a } T t[2]; byte b; active proctype P() { b = t.a }",
+    "chan c[2] = [1] of { byte }; active proctype P() { c!1; len(c) == 0 }",
+    "proctype P(;) { skip } init { run P() }",
+    "proctype P(byte a;) { skip } init { run P(1) }",
+    "proctype P(byte a,) { skip } init { run P(1) }",
+    "proctype P(byte a, byte b) { skip } init { run P(1, 2) }",
+    "proctype P(byte a -> byte b) { skip } init { run P(1, 2) }",
+    "proctype P(byte a) { skip } init { run P(1,) }",
+    "proctype P(byte a) { skip } init { run P(1, 2) }",
+    "typedef T { byte a -> byte b } T t; init { t.a = 1 }",
+    "inline f(a b) { skip } init { f(1, 2) }",
+    "chan c = [1] of { byte,, byte }; init { skip }",
+    "chan c = [1] of { byte, }; init { skip }",
+    "byte g; active proctype P() { if :: skip fi g = 3 }",
+    "byte g; active proctype P() { do :: break od g = 3 }",
+    "byte g; active proctype P() { byte i; select (i : 1 .. 3) g = 5 }",
+    "byte g; active proctype P() { g = 0 unless g == 1 unless g == 2 }",
+    "byte g; active proctype P() { d_step { g = 1 unless g == 2 } }",
+    "byte g; active proctype P() { if :: g == 0 :: else unless g == 2 fi }",
+    "chan c = [1] of { byte, byte }; byte x; active proctype P() { c!(3, 4); c?x, x }",
+    "chan c = [1] of { byte }; byte x; active proctype P() { c!1; c?(x + 1) }",
 ];
 
 /// More processes than there can be, from the start: a violation without steps, not a defect.

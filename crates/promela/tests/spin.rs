@@ -124,3 +124,41 @@ fn an_example_counts_as_in_spin_without_its_formulas() {
     std::fs::write(&path, kept).expect("it can be written");
     compare(&path, Claims::Ignore, true).unwrap_or_else(|error| panic!("{error}"));
 }
+
+/// What Spin's grammar allows and few texts use.
+const ACCEPTED: [&str; 12] = [
+    "byte a -> byte b = 2; active proctype P() { byte c -> byte d = 3 -> c = d; a = b; assert(a == 2) } -> byte e;",
+    "proctype P(byte a;; byte b) { assert(a + b == 3) } init { run P(1, 2) }",
+    "chan c = [2] of { byte }; byte x = 3; active proctype P() { c!3; c?(eval(x)); c!4; c?(x); assert(x == 4) }",
+    "chan c = [2] of { byte, byte }; byte x = 3, y; active proctype P() { c!3, 4; c?(eval(x), y); assert(y == 4) }",
+    "chan c = [2] of { byte, byte, byte }; byte x = 3, y; active proctype P() { c!3(4, 5); c?[(eval(x), y, _)];\n\
+     c?<(eval(x), y, _)>; assert(y == 4); c?x, (y, (_)); c!(3)(4, 5); c?eval(x)(y, (x)); assert(x == 5) }",
+    "byte g; active proctype P() { if :: g == 1 -> skip :: else g = 2; g = 3 fi; assert(g == 3) }",
+    "byte g; active proctype P() { do :: g == 1 -> break :: else byte x = 1; g = x od; x = 2; assert(x == 2) }",
+    "byte g; active proctype P() { if :: g == 1 :: else L: { g = 1 } g = 2 fi; atomic { g = 3 } g = 4; assert(g == 4) }",
+    "inline f() { g = 2 } byte g; active proctype P() { byte i; f() g = 3; for (i : 1 .. 2) { g = i } g = 4;\n\
+     g = 5 unless { g == 2 } g = 6 }",
+    "byte g; active [2] proctype P() { byte i; for (i : 1 .. 2) { g = g + i } unless g == 5; select (i : 1 .. 2) unless\n\
+     g == 6; g = i }",
+    "byte g; active proctype P() { { byte x; x = 1; g = x }; { byte x; x = 2; g = x } byte x; x = 3; g = x }",
+    "byte g; active [2] proctype P() { do :: g < 4 unless g == 2 -> g++ od }",
+];
+
+#[test]
+fn what_spins_grammar_allows_counts_as_in_spin() {
+    if !oracles("what_spins_grammar_allows_counts_as_in_spin") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let list: Vec<PathBuf> = (0..ACCEPTED.len())
+        .map(|number| {
+            // Spin copies the neighbours of a model; each has a folder of its own.
+            let own = folder.path().join(number.to_string());
+            std::fs::create_dir(&own).expect("it can be made");
+            std::fs::write(own.join("m.pml"), ACCEPTED[number]).expect("it can be written");
+            own.join("m.pml")
+        })
+        .collect();
+    let failures = over(&list, |path| compare(path, Claims::Safety, true));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}

@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use selvedge_core::{
-    Bounds, CoverageRow, Gap, Guarantee, Location, Mark, Marker, Measure, Outcome, Statistics, Step, Trace,
-    Verdict, Violation, ViolationKind,
+    Bounds, CoverageRow, Gap, Guarantee, Location, Mark, Marker, Measure, Outcome, Remark, RemarkKind,
+    Statistics, Step, Trace, Verdict, Violation, ViolationKind,
 };
 
 use crate::Report;
 use crate::schema::{
-    Coverage1, Extra, Guarantee1, Line1, Result1, SCHEMA, Statistics1, Step1, Verdict1, Violation1,
+    Coverage1, Extra, Guarantee1, Line1, Remark1, Result1, SCHEMA, Statistics1, Step1, Verdict1, Violation1,
 };
 
 /// Threads beyond this are taken for a mistake in a trace that does not name its threads.
@@ -33,6 +33,7 @@ pub(crate) fn write_result(report: &Report) -> Result1 {
         violation: outcome.violation().map(write_violation),
         coverage: outcome.rows.iter().map(write_row).collect(),
         lines: outcome.statistics.lines.iter().map(write_line).collect(),
+        remarks: outcome.statistics.remarks.iter().map(write_remark).collect(),
         statistics: write_statistics(&outcome.statistics),
         origin: None,
     }
@@ -102,6 +103,18 @@ fn read_line(line: Line1) -> Result<Marker, String> {
     Ok(Marker { file, line, mark })
 }
 
+fn write_remark(remark: &Remark) -> Remark1 {
+    let Remark { kind, location, text } = remark;
+    Remark1 { kind: kind.name().to_string(), location: location.to_string(), text: text.clone() }
+}
+
+fn read_remark(remark: Remark1) -> Result<Remark, String> {
+    let Remark1 { kind, location, text } = remark;
+    let known = RemarkKind::ALL.into_iter().find(|known| known.name() == kind);
+    let kind = known.ok_or_else(|| format!("there is no remark called {kind:?}"))?;
+    Ok(Remark { kind, location: read_location(&location)?, text })
+}
+
 fn write_statistics(statistics: &Statistics) -> Statistics1 {
     Statistics1 {
         seconds: statistics.elapsed.as_secs_f64(),
@@ -137,6 +150,7 @@ pub(crate) fn read_result(result: Result1) -> Result<Report, String> {
     let rows = result.coverage.into_iter().map(read_row).collect::<Result<_, _>>()?;
     let mut statistics = read_statistics(result.statistics)?;
     statistics.lines = result.lines.into_iter().map(read_line).collect::<Result<_, _>>()?;
+    statistics.remarks = result.remarks.into_iter().map(read_remark).collect::<Result<_, _>>()?;
     let outcome = Outcome { verdict, rows, statistics };
     Ok(Report { subject: result.subject, engine: result.engine, outcome })
 }
@@ -235,6 +249,7 @@ fn read_statistics(statistics: Statistics1) -> Result<Statistics, String> {
         state_bytes: statistics.state_bytes,
         growth: statistics.growth,
         lines: Vec::new(),
+        remarks: Vec::new(),
         extra: statistics.extra.0,
     })
 }

@@ -33,6 +33,8 @@ pub(crate) struct Result1 {
     pub(crate) coverage: Vec<Coverage1>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) lines: Vec<Line1>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) remarks: Vec<Remark1>,
     pub(crate) statistics: Statistics1,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) origin: Option<Origin>,
@@ -115,6 +117,13 @@ pub(crate) struct Coverage1 {
     pub(crate) seconds: f64,
     #[serde(flatten)]
     pub(crate) extra: Extra,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Remark1 {
+    pub(crate) kind: String,
+    pub(crate) location: String,
+    pub(crate) text: String,
 }
 
 #[derive(Serialize, Deserialize)]

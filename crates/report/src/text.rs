@@ -1,6 +1,8 @@
 //! The report for people: what came of the check, the counterexample, how to replay it, and what is known
 //! about everything else. It assumes no knowledge of the papers.
 
+use std::time::Duration;
+
 use std::fmt::Write as _;
 
 use selvedge_core::{Guarantee, Statistics, Verdict, Violation};
@@ -201,9 +203,20 @@ fn totals(statistics: &Statistics) -> String {
         (statistics.transitions, "transition"),
     ] {
         parts.extend(value.map(|n| words::count(n, noun)));
+        if let ("state", Some(states), Some(bytes)) = (noun, parts.last_mut(), statistics.state_bytes) {
+            *states += &format!(" of {}", words::count(bytes, "byte"));
+        }
     }
+    parts.extend(statistics.matched.map(|n| format!("{} matched", words::number(n))));
     parts.extend(statistics.depth.map(|n| format!("a depth of {}", words::number(n))));
     parts.extend(statistics.peak_memory_bytes.map(words::bytes));
-    let took = words::time(statistics.elapsed);
+    let mut took = words::time(statistics.elapsed);
+    // A rate of next to no time says nothing.
+    if let (Some(states), Some(_), true) =
+        (statistics.states, statistics.matched, statistics.elapsed >= Duration::from_millis(100))
+    {
+        let rate = states as f64 / statistics.elapsed.as_secs_f64();
+        took += &format!(", {} states a second", words::number(rate as u64));
+    }
     if parts.is_empty() { format!("It took {took}.") } else { format!("{} in {took}.", parts.join(", ")) }
 }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use selvedge_core::{
-    Bounds, CoverageRow, Decision, Gap, Guarantee, Location, Mark, Marker, Measure, Outcome, Schedule,
-    Statistics, Step, ThreadId, Trace, Verdict, Violation, ViolationKind,
+    Bounds, CoverageRow, Decision, Gap, Guarantee, Location, Mark, Marker, Measure, Outcome, Remark,
+    RemarkKind, Schedule, Statistics, Step, ThreadId, Trace, Verdict, Violation, ViolationKind,
 };
 use selvedge_report::{Report, Style, from_json, from_json_all, to_json, to_text};
 
@@ -135,6 +135,11 @@ impl Values {
                 file: values.text(),
                 line: values.small(),
                 mark: Mark::ALL[values.below(3) as usize],
+            }),
+            remarks: self.list(4, |values| Remark {
+                kind: RemarkKind::ALL[values.below(2) as usize],
+                location: values.location(),
+                text: values.text(),
             }),
             extra: self.extra(),
         }

@@ -207,3 +207,23 @@ fn unreached_code_is_what_spin_finds_unreached() {
         );
     }
 }
+
+/// What the text says of statements is in the JSON too.
+#[test]
+fn the_json_has_the_remarks() {
+    let model = written(
+        "promela-remarks",
+        "byte x;\nactive proctype P() { x = 300;\nif :: x == 1 -> x = 2 :: else fi }",
+    );
+    let seen = run(&["check", &model, "--json", "-"], 0);
+    let result: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    let remarks = result["remarks"].as_array().expect("there are remarks");
+    let has = |kind: &str, text: &str, line: &str| {
+        remarks.iter().any(|remark| {
+            let place = remark["location"].as_str().is_some_and(|place| place.contains(line));
+            remark["kind"] == kind && remark["text"].as_str().is_some_and(|t| t.contains(text)) && place
+        })
+    };
+    assert!(has("truncated", "x = 300", ":2:") && has("unreached", "x = 2", ":3:"), "{}", seen.out);
+    assert!(!has("unreached", "x = 300", ":2:"), "{}", seen.out);
+}

@@ -19,7 +19,8 @@ const LONGEST_INLINED: usize = 500_000;
 
 impl Parser {
     pub(super) fn unit(&mut self) -> Parse<()> {
-        if self.accept(";") {
+        // As in Spin, an arrow separates as a semicolon does.
+        if self.accept(";") || self.accept("->") {
             return Ok(());
         }
         let token = self.peek().clone();
@@ -148,9 +149,14 @@ impl Parser {
         let name = self.name("the name of an inline")?;
         self.expect("(")?;
         let mut params = Vec::new();
-        while !self.accept(")") {
-            params.push(self.name("a parameter")?);
-            self.accept(",");
+        if !self.accept(")") {
+            loop {
+                params.push(self.name("a parameter")?);
+                if !self.accept(",") {
+                    break;
+                }
+            }
+            self.expect(")")?;
         }
         if !self.peek().is("{") {
             return self.expect("{");
@@ -223,6 +229,7 @@ impl Parser {
         let body = self.nested(Self::block);
         self.returns.pop();
         self.frames.truncate(frames - 1);
+        self.call_end = (frames - 1, self.frames.last().expect("the caller's frame").1);
         Ok(StmtKind::Block(body?))
     }
 
@@ -274,36 +281,31 @@ impl Parser {
         Ok(())
     }
 
+    /// Parameters: declarations with semicolons between them.
     fn parameters(&mut self) -> Parse<()> {
         self.expect("(")?;
-        while !self.accept(")") {
-            if self.accept(";") || self.accept(",") {
-                continue;
-            }
-            let (ty, hidden) = self.type_name()?;
+        if !self.accept(")") {
             loop {
-                let var = self.declarator(ty, hidden)?;
-                if var.array.is_some() {
-                    self.note(var.at, "an array cannot be a parameter", Some("make it global"));
-                }
-                if var.init.is_some() || var.chan.is_some() {
-                    self.note(var.at, "a parameter has no initial value", None);
-                }
-                self.add_local(var);
-                // A comma may go on with the same type or begin another declaration.
-                if self.peek().is(",") && self.peek_at(1).word().is_some() && {
-                    let mark = self.frames.last().expect("a frame").1;
-                    self.next();
-                    let again = !self.begins_declaration();
-                    if !again {
-                        self.frames.last_mut().expect("a frame").1 = mark;
+                let (ty, hidden) = self.type_name()?;
+                loop {
+                    let var = self.declarator(ty, hidden)?;
+                    if var.array.is_some() {
+                        self.note(var.at, "an array cannot be a parameter", Some("make it global"));
                     }
-                    again
-                } {
-                    continue;
+                    if var.init.is_some() || var.chan.is_some() {
+                        self.note(var.at, "a parameter has no initial value", None);
+                    }
+                    self.add_local(var);
+                    if !self.accept(",") {
+                        break;
+                    }
                 }
-                break;
+                if !self.peek().is(";") {
+                    break;
+                }
+                while self.accept(";") {}
             }
+            self.expect(")")?;
         }
         let process = self.current.as_mut().expect("a process is being read");
         process.params = process.locals.len();
@@ -316,10 +318,11 @@ impl Parser {
         let name: Rc<str> = Rc::from(var.name.as_str());
         let at = var.at;
         process.locals.push(var);
-        let scope = self.scopes.last_mut().expect("a scope is open");
-        if scope.insert(name.clone(), index).is_some() {
-            self.note(at, format!("'{name}' is declared twice in this block"), None);
+        // As in Spin, a name does not hide another.
+        if self.lookup(&name).is_some() {
+            self.note(at, format!("'{name}' is declared twice"), Some("give it another name"));
         }
+        self.scopes.last_mut().expect("a scope is open").insert(name, index);
         index
     }
 
@@ -427,17 +430,18 @@ impl Parser {
         }
         self.expect("{")?;
         let mut fields = Vec::new();
-        while !self.accept("}") {
-            if self.accept(",") {
-                continue;
-            }
+        loop {
             let (ty, _) = self.type_name()?;
             if ty == Type::Basic(Basic::Unsigned(32)) && self.accept(":") {
                 fields.push(Basic::Unsigned(self.constant("a number of bits")?.clamp(1, 32) as u8));
             } else {
                 self.flatten(ty, None, &mut fields);
             }
+            if !self.accept(",") {
+                break;
+            }
         }
+        self.expect("}")?;
         Ok(ChanInit { capacity: capacity as u32, fields })
     }
 

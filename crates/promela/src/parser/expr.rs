@@ -116,7 +116,7 @@ impl Parser {
             if (op.is("?") || op.is("??")) && (self.peek_at(1).is("[") || self.peek_at(1).is("[]")) {
                 self.next();
                 self.expect("[")?;
-                let args = self.recv_args(Some("]"))?;
+                let args = self.recv_args()?;
                 self.expect("]")?;
                 self.check_arity(&place, args.len(), at);
                 return Ok(Expr { kind: ExprKind::Poll { chan: place, anywhere: op.is("??"), args }, at });
@@ -219,8 +219,12 @@ impl Parser {
         let mut args = Vec::new();
         while !self.accept(")") {
             args.push(self.expression()?);
-            if !self.accept(",") && !self.peek().is(")") {
-                return self.fail(self.at(), format!("expected ',' or ')', found '{}'", self.peek().text()));
+            if self.peek().is(")") {
+                continue;
+            }
+            self.expect(",")?;
+            if self.peek().is(")") {
+                return self.fail(self.at(), "expected an argument, found ')'");
             }
         }
         let priority = if self.accept_word("priority") { Some(Box::new(self.unary()?)) } else { None };
@@ -288,7 +292,7 @@ impl Parser {
     }
 
     /// A variable or a part of one.
-    pub(super) fn place(&mut self) -> Parse<Place> {
+    pub(super) fn place_or_array(&mut self) -> Parse<Place> {
         let at = self.at();
         let name = self.name("a variable")?;
         let Some(var) = self.lookup(&name) else {
@@ -298,6 +302,15 @@ impl Parser {
         let mut place = Place { var, path: Vec::new(), at };
         self.accesses(&mut place, &declared)?;
         Ok(place)
+    }
+
+    /// A variable or a part of one, that is not a whole array.
+    pub(super) fn place(&mut self) -> Parse<Place> {
+        let place = self.place_or_array()?;
+        match self.type_of(&place) {
+            Some((_, Some(_))) => self.fail_with(place.at, "an array has no value", "name an element: a[0]"),
+            _ => Ok(place),
+        }
     }
 
     fn accesses(&mut self, place: &mut Place, declared: &Var) -> Parse<()> {
@@ -318,6 +331,9 @@ impl Parser {
                 let Type::Struct(index) = ty else {
                     return self.fail(self.at(), format!("'{name}' has no fields"));
                 };
+                if array.is_some() {
+                    return self.fail_with(self.at(), "an array has no fields", "name an element: a[0]");
+                }
                 self.next();
                 let at = self.at();
                 let field = self.name("a field")?;
@@ -327,11 +343,6 @@ impl Parser {
                     return self.fail(at, format!("'{ty}' has no field '{field}'"));
                 };
                 let found = &fields[number];
-                if array.is_some() {
-                    // An array without an index stands for its first element.
-                    let zero = Expr { kind: ExprKind::Const(0), at };
-                    place.path.push(Access::Index(Box::new(zero)));
-                }
                 place.path.push(Access::Field(number));
                 (ty, array, name) = (found.ty, found.array, found.name.clone());
             } else {

@@ -147,6 +147,8 @@ pub(crate) struct Parser {
     in_trace: bool,
     /// Where the inlines being expanded return their values to, the innermost last.
     returns: Vec<Option<Place>>,
+    /// Where the last call of an inline ended: the number of texts being read, and the place in the last.
+    call_end: (usize, usize),
     /// Tokens that inlines were expanded to.
     inlined: usize,
     /// Of each user-defined type: how many numbers it holds, and how deep it is nested.
@@ -186,6 +188,7 @@ impl Parser {
             in_ltl: false,
             in_trace: false,
             returns: Vec::new(),
+            call_end: (0, 0),
             inlined: 0,
             extents: Vec::new(),
         }
@@ -413,6 +416,7 @@ impl Parser {
             body: Vec::new(),
             exclusive: Vec::new(),
             at,
+            rank: self.frames[0].1,
         });
         self.scopes = vec![HashMap::new()];
         self.started = false;

@@ -35,8 +35,9 @@ impl Parser {
                     let separated = token.is(";") || token.is("->") || token.line_start;
                     let closed =
                         token.is("}") || token.is("::") || token.is_word("od") || token.is_word("fi");
-                    let after_block = list.last().is_some_and(|s: &Stmt| ends_in_brace(&s.kind));
-                    if !separated && !closed && !after_block && token.tok != Tok::Eof {
+                    let done = list.last().is_some_and(|s: &Stmt| matches!(s.kind, StmtKind::Else));
+                    let needless = done || self.after_brace();
+                    if !separated && !closed && !needless && token.tok != Tok::Eof {
                         let found = token.text();
                         self.note(self.at(), format!("expected ';' or '->', found '{found}'"), None);
                         failed = true;
@@ -53,6 +54,13 @@ impl Parser {
             }
         }
         if failed { Err(super::Failed) } else { Ok(list) }
+    }
+
+    /// Whether a brace or the call of an inline has just been closed: no separator needs to follow, as in Spin.
+    fn after_brace(&self) -> bool {
+        let (tokens, index) = self.frames.last().expect("the model's frame stays");
+        let brace = index.checked_sub(1).is_some_and(|before| tokens[before].is("}"));
+        brace || self.call_end == (self.frames.len(), *index)
     }
 
     /// Goes on after an error, at the next separator.
@@ -117,19 +125,14 @@ impl Parser {
                 return Ok(());
             }
         }
-        if !self.in_trace && (self.peek().is_word("for") || self.peek().is_word("select")) {
-            let mut steps = if self.peek().is_word("for") { self.for_loop()? } else { self.select()? };
-            steps[0].labels = labels;
-            self.started = true;
-            list.append(&mut steps);
-            return Ok(());
-        }
-        let kind = self.nested(Self::statement)?;
+        let mut statement = self.one_statement(labels, list)?;
         self.started = true;
-        let mut statement = Stmt { id: self.fresh(), labels, kind, at };
-        while self.peek().is_word("unless") {
+        if self.peek().is_word("unless") {
             if self.in_trace {
                 return self.fail(self.at(), "a trace has no 'unless'");
+            }
+            if let StmtKind::Else = statement.kind {
+                return self.fail(self.at(), "expected ';' or '->' after 'else', found 'unless'");
             }
             // As in Spin: a label stands before a block, not before one statement or within the block.
             let misplaced = match &statement.kind {
@@ -144,9 +147,7 @@ impl Parser {
                 );
             }
             self.next();
-            let escape_at = self.at();
-            let kind = self.nested(Self::statement)?;
-            let escape = Stmt { id: self.fresh(), labels: Vec::new(), kind, at: escape_at };
+            let escape = self.one_statement(Vec::new(), list)?;
             let labels = std::mem::take(&mut statement.labels);
             let unwrap = |s: Stmt| match s.kind {
                 StmtKind::Block(seq) if s.labels.is_empty() => seq,
@@ -157,6 +158,20 @@ impl Parser {
         }
         list.push(statement);
         Ok(())
+    }
+
+    /// A statement without its `unless`. As in Spin, the first step of a loop that counts stands before both.
+    fn one_statement(&mut self, labels: Vec<String>, list: &mut Seq) -> Parse<Stmt> {
+        let at = self.at();
+        if !self.in_trace && (self.peek().is_word("for") || self.peek().is_word("select")) {
+            let mut steps = if self.peek().is_word("for") { self.for_loop()? } else { self.select()? };
+            steps[0].labels = labels;
+            let last = steps.pop().expect("a loop has a step");
+            list.append(&mut steps);
+            return Ok(last);
+        }
+        let kind = self.nested(Self::statement)?;
+        Ok(Stmt { id: self.fresh(), labels, kind, at })
     }
 
     fn statement(&mut self) -> Parse<StmtKind> {
@@ -184,10 +199,18 @@ impl Parser {
             }
             "d_step" => {
                 self.next();
-                Ok(StmtKind::DStep(self.block()?))
+                let body = self.block()?;
+                let mut escape = None;
+                crate::check::visit(&body, &mut |stmt| {
+                    if let StmtKind::Unless(..) = stmt.kind {
+                        escape = Some(stmt.at);
+                    }
+                });
+                match escape {
+                    Some(at) => self.fail_with(at, "'unless' within a d_step", "use atomic"),
+                    None => Ok(StmtKind::DStep(body)),
+                }
             }
-            "for" => Ok(StmtKind::Block(self.for_loop()?)),
-            "select" => Ok(StmtKind::Block(self.select()?)),
             "goto" => {
                 self.next();
                 Ok(StmtKind::Goto(self.name("a label")?.to_string()))
@@ -257,7 +280,7 @@ impl Parser {
             return self.fail_with(at, "a trace names global channels", "declare the channel outside");
         }
         self.next();
-        let args = self.recv_args(None)?;
+        let args = self.recv_args()?;
         self.check_arity(&chan, args.len(), at);
         Ok(StmtKind::Event { send, chan, args })
     }
@@ -266,7 +289,7 @@ impl Parser {
         let mut list = Vec::new();
         while self.accept("::") {
             let at = self.at();
-            let seq = self.scoped()?;
+            let seq = self.option()?;
             if seq.is_empty() {
                 return self.fail(at, "an option needs at least one statement");
             }
@@ -283,6 +306,15 @@ impl Parser {
             return self.fail(self.at(), format!("expected '::' or '{end}', found '{}'", self.peek().text()));
         }
         Ok(list)
+    }
+
+    /// As in Spin, what an option declares is known until the next brace is closed.
+    fn option(&mut self) -> Parse<Seq> {
+        self.scopes.push(HashMap::new());
+        let seq = self.nested(Self::sequence);
+        let declared = self.scopes.pop().expect("the scope of the option");
+        self.scopes.last_mut().expect("the scope of the process").extend(declared);
+        seq
     }
 
     fn printf(&mut self) -> Parse<StmtKind> {
@@ -342,7 +374,7 @@ impl Parser {
                 Tok::Op("?" | "??") if self.is_chan(&place) && !self.peek_at(1).is("[") => {
                     self.next();
                     let keep = self.accept("<");
-                    let args = self.recv_args(if keep { Some(">") } else { None })?;
+                    let args = self.recv_args()?;
                     if keep {
                         self.expect(">")?;
                     }
@@ -391,26 +423,25 @@ impl Parser {
         Ok(())
     }
 
-    pub(super) fn recv_args(&mut self, close: Option<&str>) -> Parse<Vec<RecvArg>> {
+    /// Arguments of a receive: `a, b`, `a(b, c)`, `(a, b)`, as Spin's grammar has them.
+    pub(super) fn recv_args(&mut self) -> Parse<Vec<RecvArg>> {
         let mut args = Vec::new();
-        self.recv_arg(&mut args, close)?;
-        if self.accept("(") {
-            loop {
-                self.recv_arg(&mut args, close)?;
-                if !self.accept(",") {
-                    break;
-                }
+        loop {
+            if !self.peek().is("(") {
+                self.recv_arg(&mut args)?;
             }
-            self.expect(")")?;
-        } else {
-            while self.accept(",") {
-                self.recv_arg(&mut args, close)?;
+            if self.accept("(") {
+                args.append(&mut self.nested(Self::recv_args)?);
+                self.expect(")")?;
+                return Ok(args);
+            }
+            if !self.accept(",") {
+                return Ok(args);
             }
         }
-        Ok(args)
     }
 
-    fn recv_arg(&mut self, out: &mut Vec<RecvArg>, _close: Option<&str>) -> Parse<()> {
+    fn recv_arg(&mut self, out: &mut Vec<RecvArg>) -> Parse<()> {
         let token = self.peek().clone();
         if token.is_word("_") {
             self.next();
@@ -437,7 +468,15 @@ impl Parser {
             }
         } else {
             // A constant: a number, a negative number, or a symbolic name.
-            out.push(RecvArg::Match(self.unary()?));
+            let value = self.unary()?;
+            if !matches!(value.kind, ExprKind::Const(_)) {
+                return self.fail_with(
+                    token.at,
+                    "expected a variable, a constant, '_' or 'eval'",
+                    "write eval(...) around an expression",
+                );
+            }
+            out.push(RecvArg::Match(value));
         }
         Ok(())
     }
@@ -498,9 +537,6 @@ impl Parser {
         self.next();
         self.expect("(")?;
         let place = self.place()?;
-        if matches!(self.type_of(&place), Some((_, Some(_)))) {
-            return self.fail(at, "an array cannot count a loop");
-        }
         let variable = Expr { kind: ExprKind::Place(place.clone()), at };
         let binary =
             |op, a: &Expr, b: Expr| Expr { kind: ExprKind::Binary(op, Box::new(a.clone()), Box::new(b)), at };
@@ -515,7 +551,7 @@ impl Parser {
             body = self.block()?;
             last = StmtKind::Assign(place.clone(), step_by_one(place, Binary::Add, at));
         } else if self.accept_word("in") {
-            let list = self.place()?;
+            let list = self.place_or_array()?;
             self.expect(")")?;
             let zero = Expr { kind: ExprKind::Const(0), at };
             match self.type_of(&list) {
