@@ -109,7 +109,7 @@ impl Symbols {
         if places.iter().all(|place| place.function.is_none())
             && let Some(name) = loader.find_symbol(address)
         {
-            let name = addr2line::demangle_auto(name.into(), None).into_owned();
+            let name = demangled(name);
             places.push(Place { function: Some(name), location: None });
         }
         Some(places)
@@ -170,6 +170,14 @@ impl Symbols {
     }
 }
 
+/// A name as the source has it. In C a variable may be called `x`, which in C++ is how a type is written for the linker.
+fn demangled(name: &str) -> String {
+    match name.starts_with("_Z") || name.starts_with("_R") {
+        true => addr2line::demangle_auto(name.into(), None).into_owned(),
+        false => name.to_string(),
+    }
+}
+
 fn is_of_the_system(file: &str) -> bool {
     file.starts_with("/usr/")
         || file.starts_with("./nptl")
@@ -197,7 +205,7 @@ fn variables(path: &Path) -> Option<Vec<Variable>> {
     let file = object::read::File::parse(&*data).ok()?;
     let data = file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Data && symbol.size() > 0);
     let named = data.filter_map(|symbol| {
-        let name = addr2line::demangle_auto(symbol.name().ok()?.into(), None).into_owned();
+        let name = demangled(symbol.name().ok()?);
         Some(Variable { address: symbol.address(), size: symbol.size(), name })
     });
     Some(named.collect())
