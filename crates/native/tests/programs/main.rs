@@ -6,4 +6,5 @@ mod examples;
 mod generated;
 mod instrumented;
 mod papers;
+mod refused;
 mod software;
