@@ -1,7 +1,7 @@
 /* expect: assertion
  * preemptions: 1
  */
-/* The Bluetooth driver: a worker counts itself in and out, a stopper waits until nobody is in. The check and the count are two steps. */
+/* The Bluetooth driver: a worker counts itself in and out, a stopper waits until nobody is in. Version 1: the test of the flag and the count are two steps. */
 #define WORKERS 1
 bool stopping, stopped, event; byte pending = 1;
 

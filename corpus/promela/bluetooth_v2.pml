@@ -1,24 +1,26 @@
 /* expect: assertion
  * preemptions: 1
  */
-/* The Bluetooth driver: a worker counts itself in and out, a stopper waits until nobody is in. Two workers, and still two steps. */
-#define WORKERS 2
+/* The Bluetooth driver, version 2: the count comes before the test of the flag, but a worker that was refused
+ * leaves twice. Two workers and a stopper. */
 bool stopping, stopped, event; byte pending = 1;
 
 inline leave() {
 	atomic { pending--; if :: pending == 0 -> event = true :: else fi }
 }
 
-active [WORKERS] proctype Worker() {
+active [2] proctype Worker() {
 	bool ok;
+	pending++;
 	if
-	:: stopping -> ok = false
-	:: else -> pending++; ok = true
+	:: stopping -> leave(); ok = false
+	:: else -> ok = true
 	fi;
 	if
-	:: ok -> assert(!stopped); leave()
+	:: ok -> assert(!stopped)
 	:: else
-	fi
+	fi;
+	leave()
 }
 
 active proctype Stopper() {

@@ -1,7 +1,9 @@
-/* expect: holds
+/* expect: assertion
+ * preemptions: 1
  */
-/* The Bluetooth driver: a worker counts itself in and out, a stopper waits until nobody is in. The count comes first. */
-#define WORKERS 2
+/* The Bluetooth driver: a worker counts itself in and out, a stopper waits until nobody is in. Version 3: only a worker that was let in leaves again, but two stoppers leave once too often. */
+#define WORKERS 1
+#define STOPPERS 2
 bool stopping, stopped, event; byte pending = 1;
 
 inline leave() {
@@ -21,7 +23,7 @@ active [WORKERS] proctype Worker() {
 	fi
 }
 
-active proctype Stopper() {
+active [STOPPERS] proctype Stopper() {
 	stopping = true;
 	leave();
 	event;

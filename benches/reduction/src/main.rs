@@ -186,19 +186,20 @@ fn bugs(most: Duration) -> String {
 }
 
 fn cost(most: u64) -> String {
-    const SEARCHES: [(&str, Strategy); 4] = [
-        ("icb", Strategy::Icb),
-        ("bpor", Strategy::Bpor),
-        ("dpor", Strategy::Dpor),
-        ("cb-por", Strategy::CbPor),
+    const SEARCHES: [(&str, Strategy, bool); 6] = [
+        ("icb", Strategy::Icb, true),
+        ("bpor", Strategy::Bpor, true),
+        ("dpor", Strategy::Dpor, false),
+        ("optimal, no bound", Strategy::Optimal, false),
+        ("optimal", Strategy::Optimal, true),
+        ("cb-por", Strategy::CbPor, true),
     ];
     let mut table = Table::new(&["steps of a thread", "search", "executions", "depth", "µs", "times icb's"]);
     for steps in [10, 25, 50, 100] {
         let mut plain = None;
-        for (name, strategy) in SEARCHES {
+        for (name, strategy, bounded) in SEARCHES {
             let checker = Checker::new().strategy(strategy).coverage(Coverage::Orders).max_executions(most);
-            let checker =
-                if strategy == Strategy::Dpor { checker } else { checker.preemptions(2).at_bound() };
+            let checker = if bounded { checker.preemptions(2).at_bound() } else { checker };
             let (outcome, nanoseconds) = time(|| checker.explore(move || programs::two_threads(steps)));
             let each = nanoseconds / executions(&outcome) as f64 / 1e3;
             let plain = *plain.get_or_insert(each);

@@ -126,6 +126,9 @@ pub(crate) struct Options {
     /// Look at every interleaving, also of steps that commute
     #[arg(long)]
     pub(crate) no_por: bool,
+    /// Reduce in the layered search too: the same answers from fewer states, which are then not all there are
+    #[arg(long, conflicts_with = "no_por")]
+    pub(crate) por: bool,
     /// The counterexample with the fewest steps (and, in the layered search, the fewest preemptions first)
     #[arg(long)]
     pub(crate) shortest: bool,
@@ -188,6 +191,7 @@ impl Options {
             value("--search", &self.search),
             value("--store", &self.store),
             flag("--no-por", self.no_por),
+            flag("--por", self.por),
             flag("--shortest", self.shortest),
             flag("--all-errors", self.all_errors),
             flag("--no-claim", self.no_claim),

@@ -11,7 +11,7 @@ pub enum Verdict {
     Holds(Guarantee),
     /// A violation, which was replayed before it was reported.
     Violated(Box<Violation>),
-    /// No violation was seen, and the search did not finish.
+    /// No violation can be shown, and the search did not finish.
     Inconclusive(Gap),
 }
 

@@ -210,3 +210,23 @@ fn variables(path: &Path) -> Option<Vec<Variable>> {
     });
     Some(named.collect())
 }
+
+/// A name as its program's text has it. A name of C is not mangled, although `x` could be read as a mangled type.
+fn demangled(name: &str) -> String {
+    if !name.starts_with("_Z") && !name.starts_with("_R") {
+        return name.to_string();
+    }
+    addr2line::demangle_auto(name.into(), None).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_c_stay_as_they_are() {
+        assert_eq!(demangled("x"), "x");
+        assert_eq!(demangled("main"), "main");
+        assert_eq!(demangled("_ZN3foo3barEv"), "foo::bar()");
+    }
+}

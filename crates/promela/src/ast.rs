@@ -252,6 +252,12 @@ pub enum StmtKind {
         keep: bool,
         args: Vec<RecvArg>,
     },
+    /// Of a trace: a message sent or received. Constants and `eval` must match; anything else stands for any value.
+    Event {
+        send: bool,
+        chan: Place,
+        args: Vec<RecvArg>,
+    },
     Assert(Expr),
     Printf(String, Vec<Expr>),
     Printm(Expr),
@@ -361,8 +367,8 @@ pub struct Model {
     pub procs: Vec<Proctype>,
     /// Never claims.
     pub claims: Vec<Proctype>,
-    /// `trace` and `notrace` automata.
-    pub traces: Vec<(Proctype, bool)>,
+    /// The `trace` automaton; with `true`, a `notrace`.
+    pub trace: Option<(Proctype, bool)>,
     /// `ltl` blocks.
     pub ltl: Vec<Ltl>,
     /// The first use of `_last`, if any.

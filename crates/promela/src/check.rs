@@ -27,6 +27,9 @@ pub struct Checked {
     pub outcome: Outcome,
     /// Statements that no execution reached, as `process: place: statement`; of a finished search only.
     pub unreached: Vec<(String, Location, String)>,
+    /// Statements that stored a value that did not fit, wherever the search or the replay came: as Spin's simulator
+    /// warns. The value is cut, and the verdict is what it is.
+    pub truncated: Vec<(Location, String)>,
     /// Violations met; more than one only with [`Options::all_errors`].
     pub errors: u64,
     /// For a store of hashes: the share of the states that were expected to be told apart.
@@ -69,14 +72,17 @@ pub fn check(
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Checked, Error> {
     let claim = claim_to_check(model, options.claims)?;
-    let program = lower(Rc::new(model.clone()), claim)?;
+    let watch = options.claims != Claims::Ignore;
+    let program = lower(Rc::new(model.clone()), claim, watch)?;
     let mut system = System::new(&program);
     let report = search(&mut system, &options.explicit(), progress);
     let unreached = if report.complete { unreached(&program, &system) } else { Vec::new() };
+    let truncated = truncated(&program, &system);
     let (errors, coverage) = (report.errors, report.coverage);
-    let (verdict, trail) = verdict(&program, &mut system, &report, options)?;
+    let (verdict, witness) = verdict(&program, &mut system, &report, options)?;
+    let trail = witness.map(|witness| crate::trail::write(&program, &witness));
     let outcome = Outcome { verdict, rows: rows(&report), statistics: statistics(&report) };
-    Ok(Checked { outcome, unreached, errors, coverage, trail })
+    Ok(Checked { outcome, unreached, truncated, errors, coverage, trail })
 }
 
 /// Runs one execution again: the one that a schedule describes.
@@ -85,14 +91,19 @@ pub fn check(
 /// When the schedule does not fit the model, or shows no violation.
 pub fn replay(model: &Model, claims: Claims, schedule: &Schedule) -> Result<Checked, Error> {
     let claim = claim_to_check(model, claims)?;
-    let program = lower(Rc::new(model.clone()), claim)?;
+    let program = lower(Rc::new(model.clone()), claim, claims != Claims::Ignore)?;
     let mut system = System::new(&program);
     let (problem, states) = crate::trace::run(&mut system, schedule)?;
     let found = selvedge_explicit::Found { problem, states, bound: None };
     let report = Report { found: Some(found), ..Report::default() };
-    let (verdict, trail) = verdict(&program, &mut system, &report, &Options::default())?;
+    let (verdict, witness) = verdict(&program, &mut system, &report, &Options::default())?;
+    let cuts = witness.iter().flat_map(|witness| &witness.cuts);
+    let truncated = cuts
+        .map(|cut| (model.files.location(cut.at), format!("{} becomes {}", cut.value, cut.kept)))
+        .collect();
+    let trail = witness.map(|witness| crate::trail::write(&program, &witness));
     let outcome = Outcome { verdict, rows: Vec::new(), statistics: Statistics::default() };
-    Ok(Checked { outcome, unreached: Vec::new(), errors: 1, coverage: None, trail })
+    Ok(Checked { outcome, unreached: Vec::new(), truncated, errors: 1, coverage: None, trail })
 }
 
 /// Which claim moves along. Liveness questions are refused.
@@ -117,13 +128,6 @@ pub(crate) fn claim_to_check(model: &Model, claims: Claims) -> Result<Option<usi
             && accepts(&claim.body)
         {
             return refuse(claim.at, "a never claim with accept labels".to_string());
-        }
-        if let Some((trace, _)) = model.traces.first() {
-            return Err(Error::Unsupported(Diagnostic {
-                location: model.files.location(trace.at),
-                message: "trace assertions are read but not checked yet".to_string(),
-                remedy: Some("check the rest of the model with --no-claim".to_string()),
-            }));
         }
     }
     Ok((!model.claims.is_empty()).then_some(0))
@@ -184,7 +188,7 @@ fn verdict(
     system: &mut System<'_>,
     report: &Report,
     options: &Options,
-) -> Result<(Verdict, Option<String>), Error> {
+) -> Result<(Verdict, Option<Witness>), Error> {
     if let Some(found) = &report.found {
         let wrong = match found.problem {
             Problem::Initial(fault) | Problem::Stuck(fault) | Problem::Step { fault, .. } => {
@@ -196,23 +200,29 @@ fn verdict(
             return Ok((Verdict::Inconclusive(Gap { reason, covered: guarantee(report, options) }), None));
         }
         let witness = witness(program, system, found)?;
-        let trail = crate::trail::write(program, &witness);
-        return Ok((
-            Verdict::Violated(Box::new(violation(program, wrong, witness, report, options))),
-            Some(trail),
-        ));
+        let violation = violation(program, wrong, &witness, report, options);
+        return Ok((Verdict::Violated(Box::new(violation)), Some(witness)));
     }
     let covered = guarantee(report, options);
     let gap = |reason: String| Ok((Verdict::Inconclusive(Gap { reason, covered }), None));
     if let Some(stop) = report.stopped {
-        return gap(match (stop, options.time, options.memory, options.depth) {
-            (Stop::Time, Some(limit), ..) => {
+        let stopped = match (stop, options.time, options.memory, options.depth) {
+            (Stop::Time, Some(limit), ..) if report.elapsed >= limit => {
                 format!("the time limit of {} s was reached", limit.as_secs_f64())
             }
             (Stop::Time, ..) => "the search was interrupted".to_string(),
             (Stop::Memory, _, Some(limit), _) => format!("the memory limit of {limit} bytes was reached"),
             (Stop::Memory, ..) => "there are more states than can be numbered".to_string(),
             (Stop::Depth, _, _, limit) => format!("paths longer than {} steps were cut", limit.unwrap_or(0)),
+        };
+        return gap(match report.unshown {
+            None => stopped,
+            Some(bound) => {
+                let plural = if bound == 1 { "" } else { "s" };
+                format!(
+                    "{stopped} when a violation with {bound} preemption{plural} was found but not yet shown"
+                )
+            }
         });
     }
     if let Some(coverage) = report.coverage {
@@ -230,7 +240,7 @@ fn verdict(
 fn violation(
     program: &Program,
     wrong: Wrong,
-    witness: Witness,
+    witness: &Witness,
     report: &Report,
     options: &Options,
 ) -> Violation {
@@ -251,8 +261,8 @@ fn violation(
         preemptions: witness.preemptions,
         switches: witness.trace.switches(),
         contexts: None,
-        schedule: witness.schedule,
-        trace: witness.trace,
+        schedule: witness.schedule.clone(),
+        trace: witness.trace.clone(),
         below: if options.all_errors { None } else { below },
     }
 }
@@ -285,11 +295,36 @@ fn describe(program: &Program, wrong: Wrong) -> (ViolationKind, String, Option<L
                 Fault::Endless => {
                     (ViolationKind::StepLimit, "an atomic sequence or d_step does not end".to_string())
                 }
+                Fault::Event => (
+                    ViolationKind::Assertion,
+                    "trace assertion violated: the trace does not have this message here".to_string(),
+                ),
+                Fault::Denied => (
+                    ViolationKind::Assertion,
+                    "trace assertion violated: the notrace was followed to its end".to_string(),
+                ),
+                Fault::Ambiguous => {
+                    (ViolationKind::Crash, "the trace can go on in two ways with this message".to_string())
+                }
                 Fault::Limit => (ViolationKind::StepLimit, "the state is too large".to_string()),
             };
             (kind, message, place(at))
         }
     }
+}
+
+/// Statements that stored a value that did not fit.
+fn truncated(program: &Program, system: &System<'_>) -> Vec<(Location, String)> {
+    let mut list = Vec::new();
+    for process in program.model.procs.iter().chain(&program.model.claims) {
+        let printer = Printer { model: &program.model, process };
+        collect(&process.body, &mut |stmt| {
+            if system.machine.cut[stmt.id.0 as usize] {
+                list.push((program.model.files.location(stmt.at), printer.statement(&stmt.kind)));
+            }
+        });
+    }
+    list
 }
 
 /// Statements that were never executed.
@@ -325,7 +360,7 @@ fn collect(seq: &Seq, visit: &mut impl FnMut(&crate::ast::Stmt)) {
         visit(stmt);
         match &stmt.kind {
             StmtKind::If(options) | StmtKind::Do(options) => options.iter().for_each(|o| collect(o, visit)),
-            StmtKind::Atomic(s) | StmtKind::Block(s) => collect(s, visit),
+            StmtKind::Atomic(s) | StmtKind::DStep(s) | StmtKind::Block(s) => collect(s, visit),
             StmtKind::Unless(a, b) => {
                 collect(a, visit);
                 collect(b, visit);

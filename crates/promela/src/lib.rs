@@ -6,6 +6,7 @@
 //! | `ast` | the tree, with names resolved |
 //! | `lower` | the tree to control graphs and register code |
 //! | `program`, `shape`, `vm`, `system` | the compiled semantics: states as bytes, steps as Spin stores them |
+//! | `watch` | trace assertions |
 //! | `por` | which steps commute |
 //! | `interp` | a second, simple semantics, for replay and for the tests |
 //! | `check`, `trace`, `trail`, `simulate` | verdicts, counterexamples, Spin's trails, running a model |
@@ -43,6 +44,7 @@ mod trail;
 #[cfg(test)]
 mod twin;
 mod vm;
+mod watch;
 
 pub use ast::*;
 pub use check::{Checked, check, load, replay};

@@ -27,7 +27,8 @@ pub struct Options {
     pub preemptions: Option<u32>,
     /// Examine only that bound, not those below ([`Search::Bcs`]; the layered search does all at once).
     pub at_bound: bool,
-    /// Use partial-order reduction. The layered search never does: it counts preemptions exactly.
+    /// Use partial-order reduction. Verdicts are the same, and in the layered search the fewest preemptions of a
+    /// violation; the numbers of states are not.
     pub reduce: bool,
     /// Section 3.1 of the paper ([`Search::Bcs`]).
     pub free_cycles: bool,
@@ -50,13 +51,12 @@ impl Options {
     pub(crate) fn explicit(&self) -> selvedge_explicit::Options {
         let plain = self.shortest && self.search == Search::Dfs && self.preemptions.is_none();
         let search = if plain { Search::Bfs } else { self.search };
-        let exact_layers = search == Search::Layered && self.store == StoreKind::Exact;
         selvedge_explicit::Options {
             search,
             store: self.store,
             bound: self.preemptions,
             at_bound: self.at_bound,
-            reduce: self.reduce && !exact_layers && !self.shortest,
+            reduce: self.reduce && !self.shortest,
             free_cycles: self.free_cycles,
             all_errors: self.all_errors,
             limits: selvedge_explicit::Limits { memory: self.memory, time: self.time, depth: self.depth },

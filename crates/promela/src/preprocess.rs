@@ -4,6 +4,7 @@
 //! `#line` and `#pragma` are skipped. Macro expansion follows C: arguments are expanded first, the result
 //! is scanned again, and a macro is not expanded within its own expansion.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -26,8 +27,9 @@ pub(crate) struct Source {
 
 /// Files may include files; deeper than this is a loop.
 const DEEPEST_INCLUDE: usize = 40;
-/// An expansion longer than this is not a model.
-const LONGEST: usize = 4_000_000;
+/// Expansions that go through more tokens than this, or nest deeper, are not a model.
+const LONGEST: usize = 1_000_000;
+const DEEPEST: usize = 150;
 
 /// Reads a text with the definitions given (`NAME` or `NAME=VALUE`).
 pub(crate) fn preprocess(
@@ -41,6 +43,8 @@ pub(crate) fn preprocess(
         files: Files(vec![name.to_string()]),
         errors: Vec::new(),
         out: Vec::new(),
+        spent: Cell::new(0),
+        depth: Cell::new(0),
     };
     for definition in definitions {
         let (name, value) = definition.split_once('=').unwrap_or((definition, "1"));
@@ -65,6 +69,10 @@ struct Preprocessor {
     files: Files,
     errors: Vec<Diagnostic>,
     out: Vec<Token>,
+    /// Tokens that all expansions have gone through; more than [`LONGEST`] ends them.
+    spent: Cell<usize>,
+    /// Expansions within each other.
+    depth: Cell<usize>,
 }
 
 /// One `#if`: whether its current branch is taken, and whether any was.
@@ -102,7 +110,7 @@ impl Preprocessor {
                 .expect("the last token is the end");
             if active {
                 let mut expanded = self.expand(&tokens[index..end], &mut Vec::new());
-                if self.out.len() + expanded.len() > LONGEST {
+                if self.out.len() + expanded.len() > LONGEST || self.spent.get() > LONGEST {
                     self.error(tokens[index].at, "the macros expand to too much text", "");
                     return Ok(());
                 }
@@ -238,9 +246,21 @@ impl Preprocessor {
 
     /// Expands every macro in a run of tokens. `hidden` are the macros being expanded around it.
     fn expand(&self, tokens: &[Token], hidden: &mut Vec<Rc<str>>) -> Vec<Token> {
-        let mut out = Vec::with_capacity(tokens.len());
+        if self.depth.get() >= DEEPEST {
+            self.spent.set(LONGEST + 1);
+            return Vec::new();
+        }
+        self.depth.set(self.depth.get() + 1);
+        let out = self.expand_within(tokens, hidden);
+        self.depth.set(self.depth.get() - 1);
+        out
+    }
+
+    fn expand_within(&self, tokens: &[Token], hidden: &mut Vec<Rc<str>>) -> Vec<Token> {
+        self.spent.set(self.spent.get().saturating_add(tokens.len()));
+        let mut out = Vec::new();
         let mut index = 0;
-        while index < tokens.len() && out.len() < LONGEST {
+        while index < tokens.len() && self.spent.get() <= LONGEST {
             let token = &tokens[index];
             index += 1;
             let found =
@@ -264,12 +284,10 @@ impl Preprocessor {
                 part.at = token.at;
                 part.line_start = token.line_start && position == 0;
             }
-            if hidden.len() < 100 {
-                hidden.push(word.clone());
-                // A function-like macro may find its arguments after the expansion: scan them together.
-                out.append(&mut self.expand(&body, hidden));
-                hidden.pop();
-            }
+            hidden.push(word.clone());
+            // A function-like macro may find its arguments after the expansion: scan them together.
+            out.append(&mut self.expand(&body, hidden));
+            hidden.pop();
         }
         out
     }

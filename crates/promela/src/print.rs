@@ -143,6 +143,9 @@ impl Printer<'_> {
                 let op = if *anywhere { "??" } else { "?" };
                 if *keep { format!("{chan}{op}<{args}>") } else { format!("{chan}{op}{args}") }
             }
+            StmtKind::Event { send, chan, args } => {
+                format!("{}{}{}", self.place(chan), if *send { "!" } else { "?" }, self.recv_args(args))
+            }
             StmtKind::Assert(value) => format!("assert({})", self.expr(value)),
             StmtKind::Printf(text, _) => format!("printf('{text}')"),
             StmtKind::Printm(value) => format!("printm({})", self.expr(value)),

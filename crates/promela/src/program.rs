@@ -45,6 +45,17 @@ impl Cell {
         }
     }
 
+    /// The values that fit.
+    pub(crate) fn range(self) -> (i64, i64) {
+        match self {
+            Cell::Bit => (0, 1),
+            Cell::U8 => (0, 255),
+            Cell::I16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
+            Cell::Bits(bits) if bits < 32 => (0, (1 << bits) - 1),
+            Cell::I32 | Cell::Bits(_) => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn load(self, state: &[u8], at: usize) -> i32 {
         match self {
@@ -97,6 +108,8 @@ pub(crate) enum Op {
     /// Value, offset register.
     StoreGlobalAt(Reg, Reg, Cell, u32),
     StoreLocalAt(Reg, Reg, Cell, u32),
+    /// Notes that a value does not fit the variable that a statement stores it in. Made only where it may not.
+    Fits(Reg, Cell, u32),
     /// An index: checked against a length.
     Bound(Reg, u32),
     Scale(Reg, u32),
@@ -114,8 +127,8 @@ pub(crate) enum Op {
     ChanTest(ChanTest, Reg, Reg),
     /// Result, pattern, base of the values to match.
     Poll(Reg, u16, Reg),
-    /// Result, process type, base of the arguments.
-    Run(Reg, u16, Reg),
+    /// Result, process type, base of the arguments, statement.
+    Run(Reg, u16, Reg, u32),
     /// Priority of the process that was just started: process, value.
     SetPriority(Reg, Reg),
     GetPriority(Reg, Reg),
@@ -133,8 +146,8 @@ pub(crate) enum Op {
     Assert(Reg, u32),
     /// Whether a message can be sent: result, base (the channel, then the values).
     TestSend(Reg, Reg),
-    /// Base, count, sorted.
-    DoSend(Reg, u8, bool),
+    /// Base, count, sorted, statement.
+    DoSend(Reg, u8, bool, u32),
     TestRecv(Reg, u16, Reg),
     /// Fields come into the registers after the base.
     DoRecv(u16, Reg),
@@ -171,6 +184,8 @@ pub(crate) enum Kind {
     Recv(u16),
     /// The end of the process.
     End,
+    /// Of a trace: the guard code evaluates the channel and the values to match; sent or received, the pattern.
+    Event(bool, u16),
 }
 
 /// A transition out of a location.
@@ -247,15 +262,27 @@ pub(crate) struct Pattern {
     pub(crate) keep: bool,
 }
 
+/// A trace assertion.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watch {
+    /// Its automaton, among the process types.
+    pub(crate) process: usize,
+    /// Where its location lies in the state, in two bytes.
+    pub(crate) at: usize,
+    /// A `notrace`: its end must not be reached.
+    pub(crate) denied: bool,
+}
+
 /// A compiled model.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) model: Rc<Model>,
     pub(crate) ops: Vec<Op>,
     pub(crate) trans: Vec<Trans>,
-    /// The model's process types; then the claim, if one is checked.
+    /// The model's process types; then the claim and the trace, if they are checked.
     pub(crate) procs: Vec<Process>,
     pub(crate) claim: Option<usize>,
+    pub(crate) watch: Option<Watch>,
     pub(crate) chans: Vec<ChanType>,
     pub(crate) patterns: Vec<Pattern>,
     /// The texts of the assertions.

@@ -2,7 +2,7 @@
 
 use crate::ast::{Basic, ExprKind, Model, Place, StmtKind, Type, VarRef};
 use crate::error::Error;
-use crate::interp::{Choice, END, Interpreter, State, Trouble};
+use crate::interp::{Choice, Cut, END, Interpreter, State, Trouble};
 use crate::print::Printer;
 use crate::trace::find;
 use crate::trail::{Entry, read};
@@ -33,7 +33,8 @@ pub struct Ended {
 const COLUMN: usize = 22;
 
 /// Runs a model for at most `limit` steps, and gives one line a step to `print`: a column for each process,
-/// arrows for messages, and what the model itself prints.
+/// arrows for messages, what the model itself prints, and warnings of values that do not fit. Never claims and
+/// traces are not followed.
 ///
 /// # Errors
 /// When a trail does not fit the model.
@@ -43,7 +44,7 @@ pub fn simulate(
     limit: u64,
     print: &mut dyn FnMut(&str),
 ) -> Result<Ended, Error> {
-    let interpreter = Interpreter::new(model, None);
+    let interpreter = Interpreter::new(model, None, false);
     let mut state = match interpreter.initial() {
         Ok(state) => state,
         Err(_) => {
@@ -91,7 +92,13 @@ pub fn simulate(
             print(&format!("       {}> {line}", " ".repeat(pid.min(6) * COLUMN)));
         }
         ended.steps += 1;
-        match run.interpreter.execute(&mut state, pid, choice) {
+        let result = run.interpreter.execute(&mut state, pid, choice);
+        for cut in run.interpreter.take_cuts() {
+            let Cut { at, value, kept } = cut;
+            let place = model.files.location(at);
+            print(&format!("warning: {place}: {value} does not fit and becomes {kept}"));
+        }
+        match result {
             Ok((atomic, trouble)) => {
                 alone = if atomic { Some(choice.partner.map_or(pid, |(other, _)| other)) } else { None };
                 if trouble.is_some() {
@@ -108,7 +115,7 @@ pub fn simulate(
                 ended.violated = true;
                 break;
             }
-            Err(Trouble::Assertion) => break,
+            Err(Trouble::Assertion | Trouble::Trace) => break,
         }
     }
     Ok(ended)

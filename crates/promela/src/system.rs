@@ -33,6 +33,8 @@ pub(crate) enum Wrong {
 
 /// More statements than this in one step are an atomic loop without an end.
 const LONGEST_STEP: u32 = 1_000_000;
+/// Statements that are written down of a step without an end.
+const LONGEST_RECORD: usize = 2000;
 
 /// A process in the middle of a step.
 struct Pending {
@@ -110,8 +112,7 @@ impl<'p> System<'p> {
         out: &mut Successors,
         at: Pos,
     ) {
-        let fault =
-            self.machine.failed.take().map(|number| self.wrong(Wrong::Fault(Fault::Assert(number), at)));
+        let fault = self.machine.failed.take().map(|fault| self.wrong(Wrong::Fault(fault, at)));
         out.push(state, owner as u32, mover as u32, fault, false);
         if self.record {
             self.paths.push(path.to_vec());
@@ -171,6 +172,7 @@ impl<'p> System<'p> {
                     Err(_) => false,
                 },
                 Kind::Recv(pattern) => matches!(self.machine.find(program, state, pattern, 0), Ok(Some(_))),
+                Kind::Event(..) => false,
             }
         })
     }
@@ -194,6 +196,7 @@ impl<'p> System<'p> {
                 Kind::Else if moved => false,
                 Kind::Else => self.plain(current, pid, base, number, trans, owner, out),
                 Kind::End => self.finish(current, pid, number, trans, owner, out),
+                Kind::Event(..) => false,
                 Kind::Recv(pattern) => self.receive(current, pid, base, number, pattern, trans, owner, out),
                 Kind::Send(count, sorted) => {
                     match self.send(current, pid, base, number, count, sorted, trans, owner, out) {
@@ -284,7 +287,7 @@ impl<'p> System<'p> {
         set_location(self.program, state, base, trans.target);
         self.reached[number as usize] = true;
         let failed = self.machine.failed.take();
-        let fault = failed.map(|assert| self.wrong(Wrong::Fault(Fault::Assert(assert), trans.at)));
+        let fault = failed.map(|fault| self.wrong(Wrong::Fault(fault, trans.at)));
         out.list.push(Successor {
             start: start as u32,
             len: current.len() as u32,
@@ -412,14 +415,14 @@ impl<'p> System<'p> {
         }
         if self.in_place(trans) {
             self.write(current, pid, base, number, trans, owner, out, |machine, state| {
-                machine.send(program, state, 0, count, sorted)
+                machine.send(program, state, 0, count, sorted, trans.stmt.0)
             });
             return Sent::Yes;
         }
         let mut next = std::mem::take(&mut self.next);
         next.clear();
         next.extend_from_slice(current);
-        if let Err(fault) = self.machine.send(program, &mut next, 0, count, sorted) {
+        if let Err(fault) = self.machine.send(program, &mut next, 0, count, sorted, trans.stmt.0) {
             self.next = next;
             self.fault(fault, pid, number, trans, owner, out);
             return Sent::Yes;
@@ -447,9 +450,11 @@ impl<'p> System<'p> {
         let name = self.machine.regs[0];
         let fields = &program.chans[ty].fields;
         self.message.clear();
+        let mut whole = true;
         for (index, &cell) in fields.iter().enumerate() {
             let value = if index < usize::from(count) { self.machine.regs[1 + index] } else { 0 };
             self.message.push(cut(cell, value));
+            whole &= self.message[index] == value;
         }
         let mut result = Sent::No;
         for other in (0..self.processes(current) as usize).filter(|&other| other != pid) {
@@ -481,6 +486,7 @@ impl<'p> System<'p> {
                     continue;
                 }
                 result = Sent::Handshake;
+                self.machine.cut[trans.stmt.0 as usize] |= !whole;
                 escape = receiving.escape;
                 let mut next = std::mem::take(&mut self.next);
                 next.clear();
@@ -489,7 +495,10 @@ impl<'p> System<'p> {
                 self.machine.regs[1..=fields.len()].copy_from_slice(&self.message);
                 self.path.push(Micro { pid: pid as u32, trans: number });
                 self.reached[number as usize] = true;
-                match self.machine.run(program, receiving.effect, &mut next, other_base, other) {
+                let seen = self.seen(&mut next, name, fields.len(), pattern.keep);
+                let result = seen
+                    .and_then(|()| self.machine.run(program, receiving.effect, &mut next, other_base, other));
+                match result {
                     Ok(()) => {
                         set_location(program, &mut next, other_base, receiving.target);
                         self.land(next, other, pid, partner, receiving, owner, out);
@@ -503,6 +512,15 @@ impl<'p> System<'p> {
             }
         }
         result
+    }
+
+    /// A handshake, as a trace sees it: its message is in the registers from 1.
+    fn seen(&mut self, next: &mut State, chan: i32, count: usize, keep: bool) -> Result<(), Fault> {
+        if self.program.watch.is_none() {
+            return Ok(());
+        }
+        self.machine.observe(self.program, next, true, chan, 1, count)?;
+        if keep { Ok(()) } else { self.machine.observe(self.program, next, false, chan, 1, count) }
     }
 
     /// The state after a statement: the end of the step, or the middle of an atomic sequence of `pid`.
@@ -540,8 +558,8 @@ impl<'p> System<'p> {
         let path = std::mem::take(&mut self.path);
         if trans.atomic {
             // A failed assertion in an atomic sequence: report it here, and go on.
-            let number = self.machine.failed.take().expect("checked above");
-            self.emit_fault(Wrong::Fault(Fault::Assert(number), trans.at), owner, &path, out);
+            let fault = self.machine.failed.take().expect("checked above");
+            self.emit_fault(Wrong::Fault(fault, trans.at), owner, &path, out);
             let state = next.clone();
             self.pending.push(Pending { state, pid, path: path.clone() });
         } else {
@@ -563,7 +581,7 @@ impl<'p> System<'p> {
         let prefix = self.path.len();
         while let Some(mut item) = self.pending.pop() {
             self.budget -= 1;
-            if self.budget == 0 {
+            if self.budget == 0 || self.goes_on_for_ever(&item.path) {
                 self.pending.clear();
                 self.emit_fault(Wrong::Fault(Fault::Endless, Pos::default()), pid, &item.path, out);
                 return;
@@ -581,6 +599,12 @@ impl<'p> System<'p> {
             self.free.push(item.state);
         }
         self.path.clear();
+    }
+
+    /// Whether a recorded step is one that the search knows to have no end: its beginning is enough.
+    fn goes_on_for_ever(&self, path: &[Micro]) -> bool {
+        let endless = |wrong: &Wrong| matches!(wrong, Wrong::Fault(Fault::Endless, _));
+        self.record && path.len() > LONGEST_RECORD && self.wrongs.iter().any(endless)
     }
 
     /// The moves that the claim can make: the states after them.
@@ -613,7 +637,7 @@ impl<'p> System<'p> {
             let mut next = current.clone();
             let micro = Micro { pid: CLAIM, trans: number };
             let result = self.machine.run(program, trans.effect, &mut next, base, 0);
-            let failed = self.machine.failed.take().map(Fault::Assert).or(result.err());
+            let failed = self.machine.failed.take().or(result.err());
             if let (Some(fault), true) = (failed, report) {
                 self.emit_fault(Wrong::Fault(fault, trans.at), pid, &[micro], out);
             }
@@ -712,6 +736,7 @@ impl TransitionSystem for System<'_> {
         let valid = shape.procs.iter().all(|&(ty, at)| {
             program.procs[usize::from(ty)].places[location(program, state, at as usize)].valid_end
         });
+        let valid = valid && (shape.procs.is_empty() || self.machine.trace_complete(program, state));
         if valid { None } else { Some(self.wrong(Wrong::EndState)) }
     }
 
@@ -728,6 +753,10 @@ impl TransitionSystem for System<'_> {
 
     fn safe(&mut self, state: &[u8], process: u32) -> bool {
         crate::por::safe(self, state, process as usize)
+    }
+
+    fn private(&mut self, state: &[u8], process: u32) -> bool {
+        crate::por::private(self, state, process as usize)
     }
 }
 

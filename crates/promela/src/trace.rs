@@ -5,7 +5,7 @@ use selvedge_explicit::{Found, Problem, Successors, TransitionSystem};
 
 use crate::ast::{Stmt, StmtId, StmtKind};
 use crate::error::Error;
-use crate::interp::{Choice, END, Interpreter, State, Trouble};
+use crate::interp::{Choice, Cut, END, Interpreter, State, Trouble};
 use crate::print::Printer;
 use crate::program::Program;
 use crate::system::{CLAIM, Micro, System, Wrong};
@@ -19,6 +19,8 @@ pub(crate) struct Witness {
     pub(crate) preemptions: u32,
     /// For a stuck state: who waits where.
     pub(crate) explanation: String,
+    /// Values that did not fit on the way.
+    pub(crate) cuts: Vec<Cut>,
 }
 
 /// A step of the path: whose, which of its successors, and the statements of it.
@@ -37,10 +39,13 @@ type Edge = (Taken, Vec<u8>, Option<u32>);
 
 /// Every step from a state, with its statements, and which processes have one.
 fn steps_from(system: &mut System<'_>, state: &[u8]) -> (Vec<Edge>, Vec<bool>) {
-    system.record = true;
-    system.paths.clear();
     let mut out = Successors::default();
     let count = system.processes(state);
+    // Once without writing anything down, so that a step without an end is known for one.
+    (0..count).for_each(|process| system.expand(state, process, false, &mut out));
+    out.clear();
+    system.record = true;
+    system.paths.clear();
     for process in 0..count {
         system.expand(state, process, false, &mut out);
     }
@@ -134,11 +139,13 @@ pub(crate) fn witness(program: &Program, system: &mut System<'_>, found: &Found)
             system.wrongs[fault.0 as usize]
         }
     };
-    let (trace, explanation, counted) = replay(program, &steps, Some(wrong))?;
+    let played = replay(program, &steps, wrong)?;
+    let counted = played.preemptions;
     if counted != preemptions {
         return Err(Error::Replay(format!("{counted} preemptions instead of {preemptions}")));
     }
-    Ok(Witness { schedule: schedule(&steps), steps, trace, preemptions, explanation })
+    let Played { trace, explanation, cuts, .. } = played;
+    Ok(Witness { schedule: schedule(&steps), steps, trace, preemptions, explanation, cuts })
 }
 
 fn schedule(steps: &[Taken]) -> Schedule {
@@ -193,21 +200,31 @@ pub(crate) fn run(system: &mut System<'_>, schedule: &Schedule) -> Result<(Probl
     misfit(states.len() - 1, "there is no violation at its end")
 }
 
-/// Runs steps through the interpreter. The trace, who waits at the end, and the preemptions it counts.
-pub(crate) fn replay(
-    program: &Program,
-    steps: &[Taken],
-    wrong: Option<Wrong>,
-) -> Result<(Trace, String, u32), Error> {
+/// What the interpreter saw: the steps, who waits at the end, the preemptions, and values that did not fit.
+struct Played {
+    trace: Trace,
+    explanation: String,
+    preemptions: u32,
+    cuts: Vec<Cut>,
+}
+
+/// Runs steps through the interpreter.
+fn replay(program: &Program, steps: &[Taken], wrong: Wrong) -> Result<Played, Error> {
     let model = &program.model;
     let claim = program.claim.map(|_| 0);
-    let interpreter = Interpreter::new(model, claim);
+    let interpreter = Interpreter::new(model, claim, program.watch.is_some());
     let fail = |step: usize, reason: &str| Err(Error::Replay(format!("step {}: {reason}", step + 1)));
     let mut state = match interpreter.initial() {
         Ok(state) => state,
+        // What is wrong with the first state needs no steps to show.
+        Err(_) if steps.is_empty() && matches!(wrong, Wrong::Fault(..)) => {
+            let (trace, explanation) = (Trace::default(), String::new());
+            return Ok(Played { trace, explanation, preemptions: 0, cuts: Vec::new() });
+        }
         Err(_) => return fail(0, "no first state"),
     };
-    let mut player = Player { program, interpreter, trace: Trace::default(), last: None };
+    let (trace, sent) = (Trace::default(), Vec::new());
+    let mut player = Player { program, interpreter, trace, last: None, sent };
     let (mut preemptions, mut before) = (0, None);
     let mut seen: Option<Trouble> = None;
     let mut claim_ended = false;
@@ -243,19 +260,19 @@ pub(crate) fn replay(
                     }
                 }
                 Err(Trouble::Error(text)) => return fail(number, text),
-                Err(Trouble::Assertion) => return fail(number, "an assertion"),
+                Err(Trouble::Assertion | Trouble::Trace) => return fail(number, "an assertion"),
             }
         }
         before = Some(step.mover as usize);
     }
     let confirmed = match wrong {
-        None => true,
-        Some(Wrong::Fault(Fault::Assert(_), _)) => seen == Some(Trouble::Assertion),
+        Wrong::Fault(Fault::Assert(_), _) => seen == Some(Trouble::Assertion),
+        Wrong::Fault(Fault::Event | Fault::Denied, _) => seen == Some(Trouble::Trace),
         // The interpreter loops as long as the machine would.
-        Some(Wrong::Fault(Fault::Endless, _)) => true,
-        Some(Wrong::Fault(..)) => matches!(seen, Some(Trouble::Error(_))),
-        Some(Wrong::Claim) => claim_ended,
-        Some(Wrong::EndState) => {
+        Wrong::Fault(Fault::Endless, _) => true,
+        Wrong::Fault(..) => matches!(seen, Some(Trouble::Error(_))),
+        Wrong::Claim => claim_ended,
+        Wrong::EndState => {
             let interpreter = &player.interpreter;
             (0..state.procs.len()).all(|pid| !interpreter.enabled(&state, pid))
                 && !interpreter.valid_end(&state)
@@ -265,7 +282,8 @@ pub(crate) fn replay(
         return fail(steps.len().saturating_sub(1), "the interpreter sees no violation");
     }
     let explanation = player.waiting(&state);
-    Ok((player.trace, explanation, preemptions))
+    let cuts = player.interpreter.take_cuts();
+    Ok(Played { trace: player.trace, explanation, preemptions, cuts })
 }
 
 /// Plays statements and writes them down.
@@ -274,6 +292,8 @@ struct Player<'p> {
     interpreter: Interpreter<'p>,
     trace: Trace,
     last: Option<usize>,
+    /// For each message in each channel, the step that sent it, where that is known.
+    sent: Vec<Vec<Option<usize>>>,
 }
 
 impl Player<'_> {
@@ -313,15 +333,46 @@ impl Player<'_> {
         }
         let value = self.value(state, pid, stmt);
         self.write(state, micro, value.clone(), preemption);
+        let step = self.trace.steps.len() - 1;
         if let Some(partner) = partner {
             self.write(state, partner, value, false);
+            let name = |step: usize| &self.trace.threads[self.trace.steps[step].thread];
+            let (to, from) = (format!(" → {}", name(step + 1)), format!(" ← {}", name(step)));
+            self.trace.steps[step].op += &to;
+            self.trace.steps[step + 1].op += &from;
         }
-        let step = self.trace.steps.len() - 1;
+        let before: Vec<Vec<Vec<i32>>> = state.chans.iter().map(|chan| chan.messages.clone()).collect();
         let (_, trouble) = self.interpreter.execute(state, pid, choice)?;
+        self.follow_messages(&before, state, step);
         if partner.is_none() && pid < state.procs.len() && self.trace.steps[step].value.is_none() {
             self.trace.steps[step].value = self.assigned(state, pid, stmt);
         }
         Ok((trouble, false))
+    }
+
+    /// Draws the arrow of a message that was put into a channel or taken from it: a receive names the step that sent
+    /// what it takes.
+    fn follow_messages(&mut self, before: &[Vec<Vec<i32>>], state: &State, step: usize) {
+        self.sent.resize(state.chans.len(), Vec::new());
+        for (index, chan) in state.chans.iter().enumerate() {
+            let (was, now) = (before.get(index).map_or(&[][..], Vec::as_slice), &chan.messages[..]);
+            let sent = &mut self.sent[index];
+            sent.resize(was.len(), None);
+            if now.len() == was.len() + 1 {
+                let slot = (0..was.len()).find(|&slot| was[slot] != now[slot]).unwrap_or(was.len());
+                sent.insert(slot, Some(step));
+                self.trace.steps[step].op += " →";
+            } else if now.len() + 1 == was.len() {
+                let rest = |slot: &usize| was[..*slot] == now[..*slot] && was[slot + 1..] == now[*slot..];
+                let taken = (0..was.len()).find(rest).and_then(|slot| sent.remove(slot));
+                if let Some(from) = taken {
+                    self.trace.steps[step].op += &format!(" ← step {from}");
+                }
+            } else if now.len() != was.len() {
+                // A d_step has moved several.
+                *sent = vec![None; now.len()];
+            }
+        }
     }
 
     fn statement(&self, pid: usize, state: &State, name: StmtId) -> Option<&Stmt> {

@@ -16,6 +16,12 @@ pub(crate) enum Fault {
     TooManyProcesses,
     BlockedStep,
     Endless,
+    /// A message that the trace does not have here.
+    Event,
+    /// The messages of a notrace, to their end.
+    Denied,
+    /// Two ways for the trace to go on with one message.
+    Ambiguous,
     /// The state cannot be represented.
     Limit,
 }
@@ -50,8 +56,10 @@ pub(crate) struct Machine {
     pub(crate) regs: [i32; 512],
     /// Whether `timeout` holds.
     pub(crate) timeout: bool,
-    /// An assertion that failed in the step; the step goes on, as in Spin.
-    pub(crate) failed: Option<u32>,
+    /// An assertion that failed in the step, or a trace; the step goes on, as in Spin.
+    pub(crate) failed: Option<Fault>,
+    /// Statements that stored a value that did not fit: by name.
+    pub(crate) cut: Vec<bool>,
     /// The answer to `enabled(pid)`, found by whoever runs the guard.
     pub(crate) enabled: Vec<bool>,
 }
@@ -90,6 +98,7 @@ impl Machine {
             regs: [0; 512],
             timeout: false,
             failed: None,
+            cut: vec![false; program.model.statements as usize],
             enabled: Vec::new(),
         }
     }
@@ -100,12 +109,12 @@ impl Machine {
         let mut state = vec![0; program.globals_end];
         self.create(program, &mut state, 0, 0, &program.globals)?;
         if let Some(claim) = program.claim {
-            self.start(program, &mut state, claim, 0)?;
+            self.start(program, &mut state, claim, 0, None)?;
         }
         for (number, process) in program.model.procs.iter().enumerate() {
             for _ in 0..process.active {
                 self.regs[..process.params.min(250)].fill(0);
-                self.start(program, &mut state, number, 0)?;
+                self.start(program, &mut state, number, 0, None)?;
             }
         }
         Ok(state)
@@ -134,13 +143,14 @@ impl Machine {
         Ok(())
     }
 
-    /// Starts a process whose arguments are in the registers from `args`; its number.
+    /// Starts a process whose arguments are in the registers from `args`; its number. `stmt` says so.
     pub(crate) fn start(
         &mut self,
         program: &Program,
         state: &mut State,
         ty: usize,
         args: usize,
+        stmt: Option<u32>,
     ) -> Result<i32, Fault> {
         let shape = shape_of(program, state);
         let number = self.shapes.list[usize::from(shape)].procs.len();
@@ -153,7 +163,11 @@ impl Machine {
         set_shape(program, state, grown);
         let process = &program.procs[ty];
         for (index, &(cell, at)) in process.params.iter().enumerate() {
-            cell.store(state, base + at as usize, self.regs[args + index]);
+            let value = self.regs[args + index];
+            if let (Some(stmt), true) = (stmt, cut(cell, value) != value) {
+                self.cut[stmt as usize] = true;
+            }
+            cell.store(state, base + at as usize, value);
         }
         if program.uses_priority {
             state[base + program.header()] = process.priority;
@@ -223,6 +237,11 @@ impl Machine {
                 Op::StoreLocalAt(a, i, cell, offset) => {
                     cell.store(state, base + offset as usize + r!(i) as usize, r!(a));
                 }
+                Op::Fits(a, cell, stmt) => {
+                    if cut(cell, r!(a)) != r!(a) {
+                        self.cut[stmt as usize] = true;
+                    }
+                }
                 Op::Bound(a, length) => {
                     if r!(a) as u32 >= length {
                         return Err(Fault::Index(r!(a), length));
@@ -267,7 +286,7 @@ impl Machine {
                 }
                 Op::Assert(a, number) => {
                     if r!(a) == 0 && self.failed.is_none() {
-                        self.failed = Some(number);
+                        self.failed = Some(Fault::Assert(number));
                     }
                 }
                 Op::Pid(d) => r!(d) = pid as i32,
@@ -312,15 +331,17 @@ impl Machine {
                 let capacity = program.chans[ty].capacity;
                 r!(d) = i32::from(capacity > 0 && state[at] < capacity);
             }
-            Op::DoSend(base, count, sorted) => self.send(program, state, usize::from(base), count, sorted)?,
+            Op::DoSend(base, count, sorted, stmt) => {
+                self.send(program, state, usize::from(base), count, sorted, stmt)?
+            }
             Op::DoRecv(pattern, base) => {
                 let slot =
                     self.find(program, state, pattern, usize::from(base))?.ok_or(Fault::BlockedStep)?;
                 self.receive(program, state, pattern, usize::from(base), slot)?;
             }
-            Op::Run(d, ty, args) => {
+            Op::Run(d, ty, args, stmt) => {
                 let state = state.growing().expect("such a transition is not marked as in place");
-                let number = self.start(program, state, usize::from(ty), usize::from(args))?;
+                let number = self.start(program, state, usize::from(ty), usize::from(args), Some(stmt))?;
                 r!(d) = number;
             }
             Op::NrPr(d) => {
@@ -443,6 +464,9 @@ impl Machine {
             field_at += cell.size();
         }
         if !program.patterns[usize::from(pattern)].keep {
+            if program.watch.is_some() {
+                self.observe(program, state, false, self.regs[base], base + 1, chan.fields.len())?;
+            }
             let length = usize::from(state[at]);
             let end = at + 1 + length * chan.message;
             state.copy_within(from + chan.message..end, from);
@@ -460,6 +484,7 @@ impl Machine {
         base: usize,
         count: u8,
         sorted: bool,
+        stmt: u32,
     ) -> Result<(), Fault> {
         let (ty, at) = self.chan(program, state, self.regs[base])?;
         let chan = &program.chans[ty];
@@ -475,10 +500,18 @@ impl Machine {
         }
         let mut field_at = at + 1 + slot * chan.message;
         for (index, &cell) in chan.fields.iter().enumerate() {
-            cell.store(state, field_at, self.regs[base + 1 + index]);
+            let value = self.regs[base + 1 + index];
+            self.regs[base + 1 + index] = cut(cell, value);
+            if self.regs[base + 1 + index] != value {
+                self.cut[stmt as usize] = true;
+            }
+            cell.store(state, field_at, value);
             field_at += cell.size();
         }
         state[at] += 1;
+        if program.watch.is_some() {
+            self.observe(program, state, true, self.regs[base], base + 1, chan.fields.len())?;
+        }
         Ok(())
     }
 

@@ -77,7 +77,7 @@ pub fn to_text(report: &Report, style: &Style, replay: Option<&str>) -> String {
         Verdict::Inconclusive(gap) => {
             let mut text = headline(style, "1;33", "INCONCLUSIVE", &subject);
             let reason = words::visible(gap.reason.trim().trim_end_matches('.'));
-            let why = format!("No violation was seen, but the search did not finish: {reason}.");
+            let why = format!("No violation is shown, as the search did not finish: {reason}.");
             paragraph(&mut text, style, &why);
             let covered = match &gap.covered {
                 Some(guarantee) => format!("Covered: {guarantee}."),

@@ -338,9 +338,7 @@ impl Checker {
         let samples = self.strategy.samples();
         let coverage = if samples { Coverage::Executions } else { Coverage::States };
         Settings {
-            yields: self
-                .yields
-                .filter(|_| !samples && !matches!(self.strategy, Strategy::Dpor | Strategy::Optimal)),
+            yields: self.yields.filter(|_| !samples && self.strategy != Strategy::Dpor),
             max_executions: self
                 .max_executions
                 .or(samples.then_some(SAMPLES).filter(|_| self.time_limit.is_none())),
@@ -376,11 +374,10 @@ impl Checker {
                 Box::new(if self.at_bound { bpor.at_bound() } else { bpor })
             }
             Strategy::Dpor => Box::new(Dpor::new()),
-            Strategy::Optimal => Box::new(match preemptions {
-                None => Optimal::new(),
-                Some(most) if self.at_bound => Optimal::bounded(most).at_bound(),
-                Some(most) => Optimal::bounded(most),
-            }),
+            Strategy::Optimal => {
+                let optimal = preemptions.map_or_else(Optimal::new, Optimal::bounded).fair(self.yields);
+                Box::new(if self.at_bound { optimal.at_bound() } else { optimal })
+            }
             Strategy::Delay => Box::new(Iterative::new(Cost::Delays, Some(self.delays))),
             Strategy::Depth => {
                 let increment = if self.at_bound { self.depth } else { 10 };

@@ -35,7 +35,7 @@ pub enum Strategy {
     Dpor,
     /// Optimal dynamic partial-order reduction: every terminal partial order exactly once. With a bound on
     /// preemptions, every one within it, fewest preemptions first. Keeps only the current execution and what
-    /// is still to be tried beside it. Loops that wait by yielding do not end under it.
+    /// is still to be tried beside it. Where the fair bound holds a thread back, every thread is tried.
     Optimal,
     /// In the order of delays: departures from a round-robin scheduler.
     Delay,

@@ -24,12 +24,21 @@ pub(crate) enum Status {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Words {
     /// For each object, its first word, and the steps that changed it; those that are not known have none.
-    objects: Vec<(u64, Vec<(u32, u64)>)>,
+    objects: Vec<(u64, Vec<Change>)>,
     known: usize,
     /// What steps changed, in their order: the step, the object, and the difference.
     log: Vec<(u32, u32, u64)>,
     /// For each thread, the steps that signalled it and how many steps it had taken.
     signals: Vec<Vec<(u32, u32)>>,
+}
+
+/// What a step did to an object.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    event: u32,
+    difference: u64,
+    /// The word after it.
+    word: u64,
 }
 
 impl Words {
@@ -48,7 +57,7 @@ impl Words {
         self.known = objects.map_or(self.known, |objects| objects as usize);
         for (index, (_, changes)) in self.objects.iter_mut().enumerate() {
             let kept =
-                if index < self.known { changes.partition_point(|change| change.0 < event) } else { 0 };
+                if index < self.known { changes.partition_point(|change| change.event < event) } else { 0 };
             changes.truncate(kept);
         }
         self.log.truncate(self.log.partition_point(|change| change.0 < event));
@@ -68,7 +77,9 @@ impl Words {
     }
 
     pub(crate) fn changed(&mut self, object: usize, event: u32, difference: u64) {
-        self.objects[object].1.push((event, difference));
+        let (initial, changes) = &mut self.objects[object];
+        let word = changes.last().map_or(*initial, |change| change.word).wrapping_add(difference);
+        changes.push(Change { event, difference, word });
         self.log.push((event, object as u32, difference));
     }
 
@@ -96,11 +107,18 @@ impl Graph {
 
     /// What can become of a thread after the first so many steps of each thread.
     pub(crate) fn status(&self, taken: &[u32], thread: ThreadId) -> Status {
+        self.status_from(0, taken, thread)
+    }
+
+    /// The same, when they are all the steps before an event and perhaps more.
+    pub(crate) fn status_from(&self, event: u32, taken: &[u32], thread: ThreadId) -> Status {
         self.status_with(taken, thread, |object| {
             let known = &self.words.objects[..self.words.known];
             let Some((initial, changes)) = known.get(object) else { return 0 };
-            let inside = changes.iter().filter(|(event, _)| self.contains(taken, *event));
-            inside.fold(*initial, |word, (_, difference)| word.wrapping_add(*difference))
+            let (before, after) = changes.split_at(changes.partition_point(|change| change.event < event));
+            let word = before.last().map_or(*initial, |change| change.word);
+            let inside = after.iter().filter(|change| self.contains(taken, change.event));
+            inside.fold(word, |word, change| word.wrapping_add(change.difference))
         })
     }
 

@@ -237,7 +237,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     }
                     let mut violation = counterexample::explain(self, *stop)?;
                     self.fair_cut = fair_cut;
-                    violation.below = self.covered(strategy, &rows);
+                    violation.below = rows.last().map(|row| self.finished_bound(row));
                     first_violation = Some(violation);
                 }
                 if !self.settings.keep_going {
@@ -261,19 +261,13 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 Verdict::Violated(Box::new(violation))
             }
             (None, Some(reason), _) => {
-                let covered = self.covered(strategy, &rows);
+                let covered = rows.last().map(|row| self.finished_bound(row));
                 Verdict::Inconclusive(Gap { reason, covered })
             }
             (None, None, None) => Verdict::Inconclusive(Gap {
                 reason: format!("{} executions were sampled; a sample rules nothing out", budget.executions),
                 covered: None,
             }),
-            (None, None, Some(_)) if !strategy.vouches(self.has_cells, self.fair_cut) => {
-                self.final_rows(strategy, &mut rows, &budget);
-                let reason = "nothing was found, but this search is known to miss executions of some programs \
-                              like this one (with tracked cells, or loops that yield): use cb-por or icb";
-                Verdict::Inconclusive(Gap { reason: reason.into(), covered: None })
-            }
             (None, None, Some(bounds)) => {
                 self.final_rows(strategy, &mut rows, &budget);
                 Verdict::Holds(self.guarantee(bounds, !strategy.cut()))
@@ -391,6 +385,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             let enabled = self.execution.enabled();
             let mut allowed = enabled;
             let mut preemptible = false;
+            let mut held_back = false;
             if arity == 0 {
                 if RECORDS && self.observer.on {
                     self.observer.at_point(&*self.execution, &self.happens_before, None, &mut self.record);
@@ -404,7 +399,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 if let Some(bound) = self.settings.yields
                     && self.fair.applies()
                 {
-                    self.fair_cut |= self.fair.allow(enabled, bound, &mut self.allowed);
+                    held_back = self.fair.allow(enabled, bound, &mut self.allowed);
+                    self.fair_cut |= held_back;
                     allowed = &self.allowed;
                 }
                 // A thread that the fair bound holds back cannot go on: to switch away from it is free.
@@ -440,6 +436,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     step,
                     arity,
                     enabled: allowed,
+                    held_back,
                     running,
                     preemptible,
                     preemptions,
@@ -463,6 +460,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     preemptible,
                     arity,
                     preemptions,
+                    held_back,
                     op: Op::default(),
                     fingerprint,
                     enabled_at: 0,
@@ -534,6 +532,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             }
             if let Some(stop) = race.or(stop) {
                 self.observer.stopped = true;
+                if hashes {
+                    self.happens_before.stopped(current);
+                }
                 if RECORDS && self.observer.on {
                     let execution = &*self.execution;
                     self.observer.at_point(execution, &self.happens_before, Some(current), &mut self.record);
@@ -548,6 +549,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         let is_access = matches!(op.kind, OpKind::Read | OpKind::Write);
         let site = if is_access { self.execution.site() } else { Site::default() };
         let race = self.races.step(thread, op, site)?;
+        self.record.note_race(race.earlier.step);
         Some(Box::new(counterexample::data_race(self, &race)))
     }
 
@@ -568,7 +570,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 race = race.or_else(|| self.races.local(thread, event));
             }
         }
-        race.map(|race| Box::new(counterexample::data_race(self, &race)))
+        let race = race?;
+        self.record.note_race(race.earlier.step);
+        Some(Box::new(counterexample::data_race(self, &race)))
     }
 
     fn described(&self, thread: ThreadId, preemption: bool) -> Step {
@@ -658,12 +662,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         Guarantee { bounds: Bounds { yields, ..bounds }, complete }
     }
 
-    /// The last bound that was exhausted, if the strategy vouches for that.
-    fn covered<S: Strategy + ?Sized>(&self, strategy: &S, rows: &[CoverageRow]) -> Option<Guarantee> {
-        let last = rows.last().filter(|_| strategy.vouches(self.has_cells, self.fair_cut));
-        last.map(|row| self.finished_bound(row))
-    }
-
+    /// What a bound that was exhausted rules out.
     fn finished_bound(&self, row: &CoverageRow) -> Guarantee {
         let (bound, mut bounds) = (Some(row.bound), Bounds::default());
         match row.measure {

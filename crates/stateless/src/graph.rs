@@ -43,11 +43,9 @@ pub(crate) struct Graph {
     /// The decisions that it was made from.
     decisions: Vec<Decision>,
     /// Whether the last event ended the execution, and so depends on everything.
-    stopped: bool,
+    pub(crate) stopped: bool,
     pub(crate) events: Vec<Event>,
     pub(crate) threads: Vec<ThreadLine>,
-    /// How many threads have been seen to exist.
-    existing: usize,
     /// For each event, how many steps of each thread happened before it, itself included.
     clocks: Vec<u32>,
     /// How many words a clock has: at least as many as there are threads.
@@ -122,13 +120,20 @@ pub(crate) struct Race {
     second: Option<u32>,
 }
 
+impl Race {
+    /// A step and the next operation of another thread.
+    pub(crate) fn between(event: u32, thread: ThreadId) -> Self {
+        Race { event, thread, second: None }
+    }
+}
+
 /// Marks a clock that belongs to no event.
 const EXTRA: u32 = 1 << 31;
 
 impl Graph {
     /// Makes this the graph of an execution, and collects those of its races that the one before did not
-    /// have. Only what the two do not have in common costs time.
-    pub(crate) fn update(&mut self, execution: &Finished<'_>, mode: Races) {
+    /// have. Only what the two do not have in common costs time. Says how many events they have in common.
+    pub(crate) fn update(&mut self, execution: &Finished<'_>, mode: Races) -> usize {
         let record = execution.record;
         let threads = record.threads();
         if threads > self.stride {
@@ -136,6 +141,7 @@ impl Graph {
             self.stride = threads + 1;
         }
         let begin = self.keep_common(record.decisions());
+        let common = self.events.len();
         self.races.clear();
         self.reduced.clear();
         self.extra.clear();
@@ -146,7 +152,7 @@ impl Graph {
         self.words.threads(threads);
         self.decisions.extend_from_slice(&record.decisions()[begin..]);
         if begin == 0 {
-            self.note_pending(record, 0, None, mode);
+            self.note_pending(record, 0, mode);
         }
         let changes = record.changes();
         let mut changes =
@@ -181,7 +187,7 @@ impl Graph {
                 self.words.signalled(*thread, number, taken);
             }
             self.push(event, index + 1 == record.len() && execution.stopped, mode);
-            self.note_pending(record, index + 1, Some(thread), mode);
+            self.note_pending(record, index + 1, mode);
         }
         self.stopped = execution.stopped;
         if mode.reduced() {
@@ -192,6 +198,7 @@ impl Graph {
                 }
             }
         }
+        common
     }
 
     /// Forgets the execution that it was made from.
@@ -240,14 +247,12 @@ impl Graph {
         self.choices.truncate(self.choices_at.last().map_or(0, |end| *end as usize));
         self.decisions.truncate(begin);
         self.event_of.truncate(begin);
-        self.existing = 0;
         for line in &mut self.threads {
             let exists = match line.creator {
                 Some(creator) => (creator as usize) < kept,
                 None => kept > 0 && !line.pending.is_empty(),
             };
             if exists {
-                self.existing += 1;
                 line.pending.truncate(line.events.len() + 1);
                 let last = line.events.last().map(|last| self.events[*last as usize].op.kind);
                 line.ended = last == Some(OpKind::End);
@@ -273,13 +278,9 @@ impl Graph {
     }
 
     /// Notes what the thread that has just taken a step, and threads that are new, will do next.
-    fn note_pending(&mut self, record: &Record, step: usize, stepped: Option<ThreadId>, mode: Races) {
-        let pending = record.pending(step);
-        let new = self.existing..pending.len();
-        self.existing = self.existing.max(pending.len());
-        let stepped = stepped.map(ThreadId::index).filter(|stepped| *stepped < new.start.min(pending.len()));
-        for index in stepped.into_iter().chain(new) {
-            let pending = &pending[index];
+    fn note_pending(&mut self, record: &Record, step: usize, mode: Races) {
+        for pending in record.pending(step) {
+            let index = pending.thread.index();
             for object in pending.gate.object.into_iter().chain(pending.op.object).chain(pending.op.also) {
                 self.words.initial(object.index(), record);
             }
@@ -299,23 +300,34 @@ impl Graph {
     /// The most recent dependent step of each other thread (Algorithm 2, line 6).
     fn all_races(&mut self, thread: ThreadId, op: &Op) {
         for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
-            if let Some(event) = self.last_dependent(other, op, |_| true) {
-                self.races.push(Race { event, thread, second: None });
+            if let Some(event) = self.last_dependent(other, op, |_| Some(true)) {
+                self.races.push(Race::between(event, thread));
             }
         }
     }
 
-    /// A thread's last step that an operation depends on.
-    fn last_dependent(&self, thread: usize, op: &Op, mut accept: impl FnMut(u32) -> bool) -> Option<u32> {
-        op.touches()
-            .filter(|(_, access)| *access != Access::None)
-            .filter_map(|(object, access)| {
-                let line = self.objects.get(object.index())?;
-                let mut steps = line.steps.get(thread)?.iter().rev();
-                steps.find(|(event, writes)| (*writes || access == Access::Write) && accept(*event))
-            })
-            .map(|(event, _)| *event)
-            .max()
+    /// A thread's last step that an operation depends on and that is accepted; `None` ends the search.
+    fn last_dependent(
+        &self,
+        thread: usize,
+        op: &Op,
+        mut accept: impl FnMut(u32) -> Option<bool>,
+    ) -> Option<u32> {
+        let mut last = None;
+        for (object, access) in op.touches().filter(|(_, access)| *access != Access::None) {
+            let steps = self.objects.get(object.index()).and_then(|line| line.steps.get(thread));
+            for &(event, writes) in steps.into_iter().flatten().rev() {
+                if writes || access == Access::Write {
+                    match accept(event) {
+                        Some(false) => continue,
+                        Some(true) => last = last.max(Some(event)),
+                        None => {}
+                    }
+                    break;
+                }
+            }
+        }
+        last
     }
 
     /// Whether a thread's operation with this clock could go on if it came before an earlier event and all
@@ -328,6 +340,10 @@ impl Graph {
         clock: &[u32],
         state: &mut Vec<u32>,
     ) -> bool {
+        let pending = self.threads[thread.index()].pending.get(taken as usize);
+        if pending.is_some_and(|(_, gate)| *gate == Gate::OPEN) {
+            return true;
+        }
         state.clear();
         state.extend((0..self.threads.len()).map(|other| {
             let line = &self.threads[other].events;
@@ -338,7 +354,7 @@ impl Graph {
             up_to.max(needed.min(up_to + after)) as u32
         }));
         state[thread.index()] = taken;
-        self.status(state, thread) != Status::Blocked
+        self.status_from(event, state, thread) != Status::Blocked
     }
 
     /// The dependent steps that nothing stands between: those that could change places with the thread's
@@ -361,11 +377,17 @@ impl Graph {
             }
         };
         for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
-            let accept = |event: u32| self.reversible(event, thread, taken, &clock, &mut state);
-            if let Some(event) = self.last_dependent(other, op, accept)
-                && !before.is_some_and(|before| self.happens_before(event as usize, before as usize))
-            {
-                found.push(Race { event, thread, second: None });
+            // Steps that happened before this thread's last one cannot change places with its next, and nor
+            // can those before them.
+            let ordered = before.map_or(0, |before| self.clock(before as usize)[other]);
+            let accept = |event: u32| {
+                if self.events[event as usize].number < ordered {
+                    return None;
+                }
+                Some(self.reversible(event, thread, taken, &clock, &mut state))
+            };
+            if let Some(event) = self.last_dependent(other, op, accept) {
+                found.push(Race::between(event, thread));
             }
         }
         let mut reduced = std::mem::take(&mut self.reduced);
@@ -475,7 +497,7 @@ impl Graph {
                     && op.conflicts_with(&event.op)
                 {
                     let thread = ThreadId(other as u32);
-                    self.races.push(Race { event: index as u32, thread, second: None });
+                    self.races.push(Race::between(index as u32, thread));
                 }
             }
         }

@@ -15,6 +15,8 @@
 //! 3. A thread goes by the thread that created it and by how many that one had created before, because two
 //!    equivalent executions may create, and so number, threads in different orders.
 //! 4. An action that touches no object, or chooses a value, stands alone, with the value.
+//! 5. A state that a step has ended the execution in says which step it was: of two accesses that race, the
+//!    later one ends it.
 
 use selvedge_core::{Access, Op, ThreadId};
 
@@ -106,6 +108,12 @@ impl HappensBefore {
         }
     }
 
+    /// The thread's last action ended the execution.
+    pub(crate) fn stopped(&mut self, thread: ThreadId) {
+        let graph = *self.thread(thread);
+        self.hash ^= stop_hash(graph.name, graph.actions);
+    }
+
     /// Adds the value that the thread's current action chose.
     pub(crate) fn value(&mut self, thread: ThreadId, value: u32) {
         let graph = *self.thread(thread);
@@ -134,6 +142,12 @@ pub(crate) fn alone_hash(name: u64, number: u64, op: &Op) -> u128 {
 #[inline]
 pub(crate) fn value_hash(name: u64, actions: u64, value: u32) -> u128 {
     mix(name.wrapping_add(actions), u64::from(value) << 32 | 1 << 30)
+}
+
+/// What a thread's action with this number, from 1, adds when it ends the execution.
+#[inline]
+pub(crate) fn stop_hash(name: u64, number: u64) -> u128 {
+    mix(name.wrapping_add(number), 1 << 29)
 }
 
 /// A hash of a pair of words, both halves of it well mixed.

@@ -15,6 +15,8 @@ pub(crate) struct Observer {
     /// Whether a step ended the execution.
     pub(crate) stopped: bool,
     signalled: ThreadSet,
+    /// The threads that wait for a signal.
+    waiters: ThreadSet,
     /// The thread that took the last step.
     stepped: Option<ThreadId>,
     /// The words of the objects that the step under way touches, before it.
@@ -24,6 +26,7 @@ pub(crate) struct Observer {
 impl Observer {
     pub(crate) fn clear(&mut self) {
         self.signalled.clear();
+        self.waiters.clear();
         self.stepped = None;
         self.stopped = false;
     }
@@ -31,7 +34,7 @@ impl Observer {
     /// Before a decision between threads, and at the end; with the thread whose step ended the execution, if
     /// one did: it has no next step.
     pub(crate) fn at_point<E: Execution + ?Sized>(
-        &self,
+        &mut self,
         execution: &E,
         names: &HappensBefore,
         stopped: Option<ThreadId>,
@@ -41,24 +44,19 @@ impl Observer {
         for thread in new.clone() {
             record.note_thread(names.name(thread));
         }
-        let threads = (0..execution.thread_count() as u32).map(ThreadId);
         // What the others are about to do was noted before.
         for thread in self.stepped.into_iter().chain(new) {
             let gate = execution.gate(thread);
-            let op = execution.pending(thread);
+            let mut op = execution.pending(thread);
             for object in gate.object.into_iter().chain(op.object).chain(op.also) {
                 record.note_word(object.index(), || execution.word(object));
             }
-        }
-        record.note_pending(threads.map(|thread| {
-            let goes_on = stopped != Some(thread);
-            Pending {
-                op: if goes_on { execution.pending(thread) } else { Op::default() },
-                gate: execution.gate(thread),
-                enabled: goes_on && execution.enabled().contains(thread),
-                waiting: goes_on && execution.waiting().contains(thread),
+            if stopped == Some(thread) {
+                op = Op::default();
             }
-        }));
+            self.waiters.set(thread, gate.needs_signal);
+            record.note_pending(Pending { thread, op, gate });
+        }
     }
 
     /// Before a step.
@@ -75,7 +73,8 @@ impl Observer {
         for &(object, word) in &self.before {
             record.note_change(object.index(), execution.word(object).wrapping_sub(word));
         }
-        for thread in (0..execution.thread_count() as u32).map(ThreadId) {
+        // The thread that has taken the step may wait from now on.
+        for thread in self.waiters.iter().chain(self.stepped) {
             let now = execution.is_signalled(thread);
             if now && !self.signalled.contains(thread) {
                 record.note_signal(thread);

@@ -18,6 +18,8 @@ use crate::program::{LocalEvent, Site};
 pub(crate) struct Epoch {
     pub(crate) thread: ThreadId,
     clock: u32,
+    /// The step of the execution that it is part of.
+    pub(crate) step: u32,
     pub(crate) site: Site,
 }
 
@@ -37,6 +39,8 @@ pub(crate) struct RaceDetector {
     threads: Vec<ThreadClocks>,
     objects: Vec<ObjectClocks>,
     spare: Vec<VectorClock>,
+    /// How many steps there were, the one under way included.
+    steps: u32,
 }
 
 #[derive(Debug, Default)]
@@ -62,6 +66,7 @@ struct ObjectClocks {
 
 impl RaceDetector {
     pub(crate) fn clear(&mut self) {
+        self.steps = 0;
         for thread in &mut self.threads {
             thread.now.clear();
             thread.unfenced.clear();
@@ -92,6 +97,7 @@ impl RaceDetector {
     /// Follows one operation, and says whether it is an access that races.
     #[inline]
     pub(crate) fn step(&mut self, thread: ThreadId, op: &Op, site: Site) -> Option<Race> {
+        self.steps += 1;
         let race = self.operation(thread, op, site);
         // What the thread does from here on, before its next operation, is not what it has just published.
         self.threads[thread.index()].now.tick(thread);
@@ -102,7 +108,7 @@ impl RaceDetector {
     fn operation(&mut self, thread: ThreadId, op: &Op, site: Site) -> Option<Race> {
         self.grow(thread, op.object);
         self.grow(thread, op.also);
-        let Self { threads, objects, spare } = self;
+        let Self { threads, objects, spare, .. } = self;
         let clocks = &mut threads[thread.index()];
         clocks.now.tick(thread);
         let object = &mut objects[op.object?.index()];
@@ -243,7 +249,7 @@ impl RaceDetector {
         self.grow(thread, Some(cell));
         let now = &self.threads[thread.index()].now;
         let object = &mut self.objects[cell.index()];
-        let later = Epoch { thread, clock: now.get(thread), site };
+        let later = Epoch { thread, clock: now.get(thread), step: self.steps.saturating_sub(1), site };
         let before = |epoch: &Epoch| epoch.clock <= now.get(epoch.thread);
         let race = |earlier: Epoch, earlier_writes: bool| {
             Some(Race { cell, earlier, earlier_writes, later, later_writes: writes })

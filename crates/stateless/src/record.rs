@@ -17,6 +17,8 @@ pub struct PointRecord {
     pub arity: u32,
     /// Preemptions before this decision.
     pub preemptions: u32,
+    /// Whether the fair bound held a thread back that could have gone on.
+    pub held_back: bool,
     /// The operation that was performed by this decision.
     pub op: Op,
     /// A fingerprint of everything that happened before this decision.
@@ -30,14 +32,12 @@ pub struct PointRecord {
 /// What a thread will do when it is scheduled.
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
+    /// The thread.
+    pub thread: ThreadId,
     /// The operation, with the most that it may do to its objects.
     pub op: Op,
     /// What it waits for.
     pub gate: Gate,
-    /// Whether it could go on.
-    pub enabled: bool,
-    /// Whether it could go on only because its time may run out.
-    pub waiting: bool,
 }
 
 /// An execution: its decisions, and for each the choice that there was.
@@ -53,7 +53,7 @@ pub struct Record {
 /// What partial-order reduction needs to know of an execution.
 #[derive(Clone, Debug, Default)]
 struct Details {
-    /// Every thread's next step before each decision, and at the end.
+    /// The next steps of threads, those that became known before each decision, and at the end.
     pending: Vec<Pending>,
     /// Where each point's begin.
     pending_at: Vec<u32>,
@@ -68,6 +68,8 @@ struct Details {
     initial: Vec<Option<u64>>,
     /// The decision that signalled a thread.
     signals: Vec<(u32, ThreadId)>,
+    /// The step that the last one raced with.
+    raced: Option<u32>,
 }
 
 impl Record {
@@ -107,8 +109,9 @@ impl Record {
         &self.words[point.enabled_at as usize..(point.enabled_at + point.enabled_words) as usize]
     }
 
-    /// Every thread's next step before a decision, or with the number of decisions, at the end; a thread
-    /// that has ended keeps its last. Empty before a choice of a value, and unless the strategy wants it.
+    /// The next steps that became known before a decision, or with the number of decisions, at the end: that of
+    /// the thread that has just taken one, and those of threads that are new. Empty before a choice of a value,
+    /// and unless the strategy wants it.
     pub fn pending(&self, step: usize) -> &[Pending] {
         let at = &self.details.pending_at;
         let begin = at.get(step).map_or(self.details.pending.len(), |begin| *begin as usize);
@@ -143,6 +146,11 @@ impl Record {
         &self.details.signals
     }
 
+    /// For an execution that a data race has ended: the step with the other access, counting from 0.
+    pub(crate) fn raced(&self) -> Option<usize> {
+        self.details.raced.map(|step| step as usize)
+    }
+
     pub(crate) fn clear(&mut self) {
         self.decisions.clear();
         self.points.clear();
@@ -155,6 +163,7 @@ impl Record {
         details.changes.clear();
         details.initial.clear();
         details.signals.clear();
+        details.raced = None;
     }
 
     /// Adds a decision.
@@ -187,13 +196,13 @@ impl Record {
         self.details.states.push(state);
     }
 
-    /// Notes every thread's next step before the next decision.
-    pub(crate) fn note_pending(&mut self, pending: impl Iterator<Item = Pending>) {
+    /// Notes a thread's next step before the next decision.
+    pub(crate) fn note_pending(&mut self, pending: Pending) {
         let details = &mut self.details;
         while details.pending_at.len() <= self.decisions.len() {
             details.pending_at.push(details.pending.len() as u32);
         }
-        details.pending.extend(pending);
+        details.pending.push(pending);
     }
 
     /// Notes the word of an object that was not seen before.
@@ -215,6 +224,11 @@ impl Record {
         if difference != 0 {
             self.details.changes.push((self.decisions.len() as u32 - 1, object as u32, difference));
         }
+    }
+
+    /// Notes that the step that the last decision completed raced with another.
+    pub(crate) fn note_race(&mut self, step: u32) {
+        self.details.raced = Some(step);
     }
 
     /// Notes that the step that the last decision completed signalled a thread.

@@ -144,7 +144,10 @@ impl Walk {
                 delays: here.delays,
                 switches: here.switches,
                 outcome: machine.outcome(end),
-                graph: self.history.graph(),
+                graph: match machine.failure() {
+                    Some(_) => self.history.ended_graph(),
+                    None => self.history.graph(),
+                },
             });
             return self.found.runs.len() <= self.limits.executions;
         }

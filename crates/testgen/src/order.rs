@@ -3,7 +3,7 @@
 //! An action is a step; it stands under the name of its thread (the body, which the program gives) and its
 //! number within the thread, with what it did and to what, and with the names of all earlier actions of
 //! other threads that it conflicts with. Two executions have the same graph exactly when they have the same
-//! set of actions.
+//! set of actions, and the same one of them, if any, ended them.
 
 use std::collections::HashMap;
 
@@ -24,9 +24,13 @@ struct Action {
     after: Vec<Name>,
 }
 
-/// A graph: its actions, by the numbers that a [`History`] gave them, sorted.
+/// A graph: its actions, by the numbers that a [`History`] gave them, sorted; and the one that ended the
+/// execution, if one did.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Graph(Vec<u32>);
+pub struct Graph {
+    numbers: Vec<u32>,
+    ended_by: Option<u32>,
+}
 
 /// The steps of an execution so far, and a number for each action that was ever seen.
 #[derive(Debug, Default)]
@@ -83,6 +87,11 @@ impl History {
     pub fn graph(&self) -> Graph {
         let mut numbers: Vec<u32> = self.steps.iter().map(|step| step.number).collect();
         numbers.sort_unstable();
-        Graph(numbers)
+        Graph { numbers, ended_by: None }
+    }
+
+    /// The graph of steps of which the last ended the execution.
+    pub fn ended_graph(&self) -> Graph {
+        Graph { ended_by: self.steps.last().map(|step| step.number), ..self.graph() }
     }
 }

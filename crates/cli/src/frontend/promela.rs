@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use selvedge_core::Location;
 use selvedge_promela::{Claims, Guide, Progress, Search, StoreKind};
 use selvedge_report::{Origin, Report};
 
@@ -32,6 +33,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
         "--search",
         "--store",
         "--no-por",
+        "--por",
         "--shortest",
         "--all-errors",
         "--no-claim",
@@ -80,8 +82,23 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     let replay = checked.outcome.violation().map(|_| {
         format!("selvedge check {} --trace trace.json; selvedge replay trace.json", quote(&origin.file))
     });
+    let notes = warnings(&checked.truncated);
     let report = Report { subject, engine: "explicit".to_string(), outcome: checked.outcome };
-    Ok(Answer { checked: vec![Checked { report, origin, replay, notes: None }], reservation: None })
+    Ok(Answer { checked: vec![Checked { report, origin, replay, notes }], reservation: None })
+}
+
+/// Values that did not fit: how many places, and the first of them.
+fn warnings(truncated: &[(Location, String)]) -> Option<String> {
+    let count = truncated.len();
+    let plural = if count == 1 { "place" } else { "places" };
+    let mut text = format!("warning: values that do not fit are cut at {count} {plural}:\n");
+    for (location, what) in truncated.iter().take(5) {
+        text += &format!("  {location}: {what}\n");
+    }
+    if count > 5 {
+        text += &format!("  and {} more\n", count - 5);
+    }
+    (count > 0).then_some(text)
 }
 
 fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
@@ -114,7 +131,7 @@ fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
         store,
         preemptions: given.preemptions,
         at_bound: given.at_bound,
-        reduce: !given.no_por && !matches!(search, Search::Layered),
+        reduce: !given.no_por && (given.por || search != Search::Layered),
         free_cycles: given.free_cycles,
         all_errors: given.all_errors,
         shortest: given.shortest,

@@ -6,5 +6,6 @@ mod interrupt;
 mod mistakes;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod native;
+mod promela;
 mod rust;
 mod symbolic;

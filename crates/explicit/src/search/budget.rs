@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::{Limits, Progress, Stop};
 use crate::store::PLACE_BITS;
 
-/// Looks at the clock once in so many calls.
+/// Looks at the clock at the first call, and then once in so many.
 const EVERY: u32 = 4096;
 /// Bytes that a store can address, less what can be added between two looks.
 const MOST: u64 = (1 << PLACE_BITS) - (1 << 32);
@@ -19,7 +19,7 @@ pub(super) struct Budget<'a> {
 
 impl<'a> Budget<'a> {
     pub(super) fn new(limits: Limits, progress: &'a mut dyn FnMut(Progress) -> bool) -> Self {
-        Budget { start: Instant::now(), limits, progress, calls: 0 }
+        Budget { start: Instant::now(), limits, progress, calls: EVERY - 1 }
     }
 
     pub(super) fn elapsed(&self) -> Duration {
@@ -28,11 +28,6 @@ impl<'a> Budget<'a> {
 
     pub(super) fn depth(&self) -> u64 {
         self.limits.depth.unwrap_or(u64::MAX)
-    }
-
-    /// From now on there is all the time that it takes: what is looked for is known to be there.
-    pub(super) fn lift_time(&mut self) {
-        self.limits.time = None;
     }
 
     /// Whether to stop, and why. `memory` is asked for only when it is looked at.

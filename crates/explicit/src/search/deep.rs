@@ -110,19 +110,13 @@ fn iterate<S: TransitionSystem>(system: &mut S, options: &Options, budget: &mut 
         run.go_on(budget);
     };
     let mut report = Report { rows, finished, complete, ..run.finish() };
-    if let Some(found) = report.found {
+    if let Some(found) = &report.found {
         // The stack began at an edge. The way from the first state is found by a search of this bound alone.
-        budget.lift_time();
         let first_only = Options { all_errors: false, ..*options };
         let mut again = Run::new(system, &first_only, found.bound);
         again.search(budget);
         let again = again.finish();
-        if again.found.is_none() {
-            // The memory ran out on the way, or the search was interrupted.
-            return again;
-        }
-        report.memory = report.memory.max(again.memory);
-        report.found = again.found;
+        report.show(again);
     }
     report
 }

@@ -142,6 +142,8 @@ pub struct Progress {
 pub struct Report {
     /// The first violation, or with a bound the one with the fewest preemptions.
     pub found: Option<Found>,
+    /// There is a violation within this bound, and a limit was reached before a way to it could be shown.
+    pub unshown: Option<u32>,
     /// Violations met; more than one only with [`Options::all_errors`].
     pub errors: u64,
     /// Bounds that were finished.
@@ -170,6 +172,23 @@ pub struct Report {
     pub coverage: Option<f64>,
     /// Time taken.
     pub elapsed: Duration,
+}
+
+impl Report {
+    /// Takes the way to the violation from a second search. Where that was stopped on the way (by time, memory or
+    /// the user), there is nothing to show, and what was exhausted are the bounds below the violation's.
+    fn show(&mut self, again: Report) {
+        self.memory = self.memory.max(again.memory);
+        if again.found.is_none() {
+            let bound = self.found.as_ref().and_then(|found| found.bound).unwrap_or(0);
+            self.stopped = again.stopped;
+            self.unshown = Some(bound);
+            self.rows.retain(|row| row.bound < bound);
+            self.finished = bound.checked_sub(1);
+            self.complete = false;
+        }
+        self.found = again.found;
+    }
 }
 
 /// Searches a system. `progress` is called now and then; the search ends when it returns `false`.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use selvedge_core::{CoverageRow, Decision, Outcome, Schedule, ViolationKind};
 use selvedge_native::NativeProgram;
-use selvedge_stateless::strategy::{CbPor, Cost, Iterative};
+use selvedge_stateless::strategy::{Bpor, CbPor, Cost, Dpor, Iterative, Optimal};
 use selvedge_stateless::{Coverage, Explorer, Settings, Strategy};
 use selvedge_testgen::{End, Enumeration, Limits, Program, Statement, Theme, enumerate, generate};
 
@@ -65,6 +65,27 @@ fn verify(interpreter: &Path, program: &Program, race_mode: bool) -> bool {
     let outcome = search(&native, &mut CbPor::new(Some(2), Some(YIELDS)));
     let row = outcome.rows.last().unwrap_or_else(|| panic!("{what}: no rows"));
     same_row(&all, row, false, &what);
+    // The other strategies: a violation where there is one, and with as few preemptions.
+    let most = all.most_preemptions() + 1;
+    let strategies: [(&str, bool, Box<dyn Strategy>); 4] = [
+        ("bpor", true, Box::new(Bpor::new(Some(most), true))),
+        ("optimal within bounds", true, Box::new(Optimal::bounded(most).fair(Some(YIELDS)))),
+        ("optimal", false, Box::new(Optimal::new().fair(Some(YIELDS)))),
+        ("dpor", false, Box::new(Dpor::new())),
+    ];
+    for (name, by_preemptions, mut strategy) in strategies {
+        if name == "dpor" && all.fair_cut {
+            continue; // it has no fair bound
+        }
+        let settings = Settings { keep_going: false, ..settings() };
+        let outcome =
+            Explorer::new(&native, settings).unwrap().search(strategy.as_mut(), &mut |_| ()).unwrap();
+        let found = outcome.violation().map(|violation| violation.preemptions);
+        assert_eq!(found.is_some(), fewest.is_some(), "{what}, {name}");
+        if by_preemptions {
+            assert_eq!(found, fewest, "{what}, {name}");
+        }
+    }
     // One by one: what the bodies remembered, and how it ended.
     let every = all.runs.len() / 4 + 1;
     for run in all.runs.iter().step_by(every) {

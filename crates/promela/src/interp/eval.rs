@@ -85,7 +85,7 @@ impl<'m> Interpreter<'m> {
         value: i32,
     ) -> Result<(), Trouble> {
         let (offset, basic) = self.locate(state, pid, self.body(state, pid), place)?;
-        let value = basic.truncate(value);
+        let value = self.cut(basic, value, place.at);
         match (place.var, pid) {
             (VarRef::Global(index), _) => state.globals[index][offset] = value,
             (VarRef::Local(index), Some(pid)) => state.procs[pid].locals[index][offset] = value,

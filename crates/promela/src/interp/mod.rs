@@ -8,8 +8,12 @@
 mod control;
 mod eval;
 mod step;
+mod watch;
+
+use std::cell::RefCell;
 
 use crate::ast::{Basic, Model, StmtId, Type, Var};
+use crate::error::Pos;
 
 pub(crate) use control::Point;
 
@@ -42,6 +46,8 @@ pub(crate) struct State {
     pub(crate) procs: Vec<Process>,
     pub(crate) chans: Vec<Chan>,
     pub(crate) claim: Option<Process>,
+    /// Where the trace stands; `None` is its end.
+    event: Option<Point>,
     last: i32,
 }
 
@@ -50,6 +56,8 @@ pub(crate) struct State {
 pub(crate) enum Trouble {
     /// An assertion does not hold: the step is taken all the same.
     Assertion,
+    /// The trace does not have this message, or a notrace has it to its end: the step is taken all the same.
+    Trace,
     /// Anything else: there is no next state.
     Error(&'static str),
 }
@@ -58,6 +66,18 @@ pub(crate) enum Trouble {
 pub(crate) struct Interpreter<'m> {
     pub(crate) model: &'m Model,
     pub(crate) claim: Option<usize>,
+    /// Whether the model's trace is followed.
+    watch: bool,
+    /// Values that did not fit, in the order of the steps, until they are asked for.
+    cuts: RefCell<Vec<Cut>>,
+}
+
+/// A value that did not fit what it was stored in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub(crate) at: Pos,
+    pub(crate) value: i32,
+    pub(crate) kept: i32,
 }
 
 /// One statement that a process can execute, by name, with the partner's for a handshake.
@@ -71,14 +91,34 @@ pub(crate) struct Choice {
 pub(crate) const END: StmtId = StmtId(u32::MAX);
 
 impl<'m> Interpreter<'m> {
-    pub(crate) fn new(model: &'m Model, claim: Option<usize>) -> Self {
-        Interpreter { model, claim }
+    pub(crate) fn new(model: &'m Model, claim: Option<usize>, watch: bool) -> Self {
+        Interpreter { model, claim, watch, cuts: RefCell::default() }
+    }
+
+    /// The values that did not fit since this was last asked.
+    pub(crate) fn take_cuts(&self) -> Vec<Cut> {
+        self.cuts.take()
+    }
+
+    /// The value as a variable of this type holds it.
+    fn cut(&self, basic: Basic, value: i32, at: Pos) -> i32 {
+        let kept = basic.truncate(value);
+        if kept != value {
+            self.cuts.borrow_mut().push(Cut { at, value, kept });
+        }
+        kept
     }
 
     /// The first state.
     pub(crate) fn initial(&self) -> Result<State, Trouble> {
-        let mut state =
-            State { globals: Vec::new(), procs: Vec::new(), chans: Vec::new(), claim: None, last: 0 };
+        let mut state = State {
+            globals: Vec::new(),
+            procs: Vec::new(),
+            chans: Vec::new(),
+            claim: None,
+            event: None,
+            last: 0,
+        };
         for var in &self.model.globals {
             let values = self.zeros(var);
             state.globals.push(values);
@@ -89,7 +129,7 @@ impl<'m> Interpreter<'m> {
         for (ty, process) in self.model.procs.iter().enumerate() {
             for _ in 0..process.active {
                 let args = vec![0; process.params];
-                self.start(&mut state, ty, &args)?;
+                self.start(&mut state, ty, &args, Pos::default())?;
             }
         }
         if let Some(claim) = self.claim {
@@ -97,6 +137,9 @@ impl<'m> Interpreter<'m> {
             let locals = body.locals.iter().map(|var| self.zeros(var)).collect();
             let point = self.rest(body, Point::start());
             state.claim = Some(Process { ty: usize::MAX, point, locals, priority: 1, chans: 0 });
+        }
+        if let (true, Some((trace, _))) = (self.watch, &self.model.trace) {
+            state.event = self.rest(trace, Point::start());
         }
         Ok(state)
     }
@@ -166,7 +209,7 @@ impl<'m> Interpreter<'m> {
     }
 
     /// Starts a process; its number.
-    fn start(&self, state: &mut State, ty: usize, args: &[i32]) -> Result<i32, Trouble> {
+    fn start(&self, state: &mut State, ty: usize, args: &[i32], at: Pos) -> Result<i32, Trouble> {
         if state.procs.len() >= 255 {
             return Err(Trouble::Error("too many processes"));
         }
@@ -174,7 +217,7 @@ impl<'m> Interpreter<'m> {
         let mut locals: Vec<Vec<i32>> = process.locals.iter().map(|var| self.zeros(var)).collect();
         for (index, &value) in args.iter().enumerate() {
             if let Type::Basic(basic) = process.locals[index].ty {
-                locals[index][0] = basic.truncate(value);
+                locals[index][0] = self.cut(basic, value, at);
             }
         }
         let pid = state.procs.len();
@@ -188,12 +231,20 @@ impl<'m> Interpreter<'m> {
 
     /// Whether every process may stay where it is for ever.
     pub(crate) fn valid_end(&self, state: &State) -> bool {
-        state.procs.iter().all(|process| match &process.point {
-            None => true,
-            Some(point) => {
-                let stmt = self.statement(&self.model.procs[process.ty], point);
+        let followed = match (&self.model.trace, &state.event) {
+            (Some((trace, _)), Some(point)) if self.watch && !state.procs.is_empty() => {
+                let stmt = self.statement(trace, point);
                 stmt.labels.iter().any(|label| label.starts_with("end"))
             }
-        })
+            _ => true,
+        };
+        followed
+            && state.procs.iter().all(|process| match &process.point {
+                None => true,
+                Some(point) => {
+                    let stmt = self.statement(&self.model.procs[process.ty], point);
+                    stmt.labels.iter().any(|label| label.starts_with("end"))
+                }
+            })
     }
 }

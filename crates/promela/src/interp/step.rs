@@ -89,7 +89,11 @@ impl<'m> Interpreter<'m> {
 
     /// Who waits for this message, and at which statement.
     fn partners(&self, state: &State, pid: usize, chan: usize, args: &[Expr]) -> Vec<(usize, StmtId)> {
-        let Ok(message) = self.build(state, pid, chan, args) else { return Vec::new() };
+        // Only a message that is sent is worth a warning.
+        let before = self.cuts.borrow().len();
+        let built = self.build(state, pid, chan, args);
+        self.cuts.borrow_mut().truncate(before);
+        let Ok(message) = built else { return Vec::new() };
         let mut list = Vec::new();
         for other in (0..state.procs.len()).filter(|&other| other != pid) {
             if !self.permitted(state, other, true) {
@@ -122,7 +126,7 @@ impl<'m> Interpreter<'m> {
         for (index, arg) in args.iter().enumerate() {
             let value = self.eval(state, Some(pid), arg)?;
             if index < fields.len() {
-                message[index] = fields[index].truncate(value);
+                message[index] = self.cut(fields[index], value, arg.at);
             }
         }
         Ok(message)
@@ -220,16 +224,20 @@ impl<'m> Interpreter<'m> {
             let message = self.build(state, pid, index, args)?;
             let place = self.locate_choice(state, other, waiting).ok_or(Trouble::Error("no partner"))?;
             let other_body = self.body(state, Some(other));
-            let StmtKind::Recv { args, .. } = &self.statement(other_body, &place).kind else {
+            let StmtKind::Recv { args, keep, .. } = &self.statement(other_body, &place).kind else {
                 return Err(Trouble::Error("the partner does not receive"));
             };
             state.procs[pid].point = self.after(body, &point);
+            let mut trouble = self.observe(state, true, index, &message)?;
+            if !keep {
+                trouble = trouble.or(self.observe(state, false, index, &message)?);
+            }
             self.bind(state, Some(other), &message, args)?;
             let target = self.after(other_body, &place);
             let atomic = self.in_atomic(other_body, &Some(place)) && self.in_atomic(other_body, &target);
             state.procs[other].point = target;
             self.moved(state, other);
-            return Ok((atomic, None));
+            return Ok((atomic, trouble));
         }
         let mut trouble = None;
         self.perform(state, Some(pid), stmt, &mut trouble)?;
@@ -306,7 +314,9 @@ impl<'m> Interpreter<'m> {
                 let message = self.build(state, pid.expect("a claim does not send"), index, args)?;
                 let messages = &mut state.chans[index].messages;
                 let slot = if *sorted { messages.iter().position(|m| message < *m) } else { None };
-                messages.insert(slot.unwrap_or(messages.len()), message);
+                messages.insert(slot.unwrap_or(messages.len()), message.clone());
+                let seen = self.observe(state, true, index, &message)?;
+                *trouble = trouble.take().or(seen);
             }
             StmtKind::Recv { chan, anywhere, keep, args } => {
                 let (index, source) = self.chan(state, pid, chan)?;
@@ -314,6 +324,8 @@ impl<'m> Interpreter<'m> {
                 let slot = slot.ok_or(Trouble::Error("nothing to receive"))?;
                 let message = source.messages[slot].clone();
                 if !keep {
+                    let seen = self.observe(state, false, index, &message)?;
+                    *trouble = trouble.take().or(seen);
                     state.chans[index].messages.remove(slot);
                 }
                 self.bind(state, pid, &message, args)?;
@@ -401,7 +413,7 @@ impl<'m> Interpreter<'m> {
                 for arg in args {
                     values.push(self.eval(state, pid, arg)?);
                 }
-                let number = self.start(state, *proc, &values)?;
+                let number = self.start(state, *proc, &values, expr.at)?;
                 if let Some(priority) = priority
                     && self.model.uses_priority
                 {

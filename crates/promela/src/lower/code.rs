@@ -9,6 +9,9 @@ use crate::program::{Cell, Code, Kind, NO_PID, Op, Pattern, Reg};
 /// Registers above this are not given out.
 const MOST_REGISTERS: usize = 240;
 
+/// Values of which nothing is known.
+const ANY: (i64, i64) = (i32::MIN as i64, i32::MAX as i64);
+
 /// Where a value lies.
 enum Address {
     /// At a fixed offset.
@@ -95,6 +98,7 @@ impl<'a> Lowerer<'a> {
     /// The kind, the guard and the effect of a basic statement.
     pub(super) fn statement_code(&mut self, stmt: &'a Stmt) -> Result<(Kind, Code, Code), Refused> {
         let none = Code::default();
+        self.stmt = stmt.id.0;
         Ok(match &stmt.kind {
             StmtKind::Expr(value) if has_run(&value.kind) => {
                 // A run both decides and acts; the search looks at register 0 afterwards.
@@ -116,9 +120,13 @@ impl<'a> Lowerer<'a> {
                 let pattern = self.pattern(args, *anywhere, *keep);
                 let effect = self.code(|l| {
                     l.registers = args.len() + 1;
-                    l.bind(args, 0)
+                    l.bind(chan, args, 0)
                 })?;
                 (Kind::Recv(pattern), guard, effect)
+            }
+            StmtKind::Event { send, chan, args } => {
+                let pattern = self.pattern(args, false, true);
+                (Kind::Event(*send, pattern), self.code(|l| l.recv_values(chan, args).map(|_| ()))?, none)
             }
             StmtKind::DStep(body) => {
                 let guard = self.code(|l| {
@@ -142,7 +150,7 @@ impl<'a> Lowerer<'a> {
             StmtKind::Assign(place, value) => {
                 let reg = self.reg()?;
                 self.expr(value, reg)?;
-                self.store(place, reg)?;
+                self.store(place, reg, self.range(value))?;
                 // Register 0 must not look like a failed run.
                 if has_run(&value.kind) && mark == 0 {
                     self.ops.push(Op::Const(0, 1));
@@ -151,9 +159,7 @@ impl<'a> Lowerer<'a> {
             StmtKind::Assert(value) => {
                 let reg = self.reg()?;
                 self.expr(value, reg)?;
-                let model = self.model;
-                let process = model.procs.get(self.process).or(model.claims.first()).expect("a process");
-                let text = Printer { model, process }.expr(value);
+                let text = Printer { model: self.model, process: self.source() }.expr(value);
                 self.asserts.push((text, stmt.at));
                 self.ops.push(Op::Assert(reg, self.asserts.len() as u32 - 1));
             }
@@ -196,10 +202,17 @@ impl<'a> Lowerer<'a> {
         Ok(base)
     }
 
-    fn bind(&mut self, args: &[RecvArg], base: Reg) -> Result<(), Refused> {
+    fn bind(&mut self, chan: &Place, args: &[RecvArg], base: Reg) -> Result<(), Refused> {
+        // Where the channel is known by its declaration, so are the values that its messages can have.
+        let declared = match (chan.var, chan.path.iter().any(|step| matches!(step, Access::Field(_)))) {
+            (VarRef::Global(index), false) => self.model.globals[index].chan.as_ref(),
+            _ => None,
+        };
         for (index, arg) in args.iter().enumerate() {
             if let RecvArg::Bind(place) = arg {
-                self.store(place, base + 1 + index as Reg)?;
+                let field = declared.and_then(|init| init.fields.get(index));
+                let range = field.map_or(ANY, |&basic| Cell::of(basic).range());
+                self.store(place, base + 1 + index as Reg, range)?;
             }
         }
         Ok(())
@@ -226,8 +239,7 @@ impl<'a> Lowerer<'a> {
     }
 
     fn source(&self) -> &'a crate::ast::Proctype {
-        let model = self.model;
-        model.procs.get(self.process).or(model.claims.first()).expect("a process is being compiled")
+        self.sources[self.process]
     }
 
     fn walk(&mut self, place: &Place, declared: &Var, global: bool, slot: u32) -> Result<Address, Refused> {
@@ -296,9 +308,16 @@ impl<'a> Lowerer<'a> {
         Ok(())
     }
 
-    fn store(&mut self, place: &Place, value: Reg) -> Result<(), Refused> {
+    /// Stores a value that is known to lie in a range. Where it may not fit, that is noted first.
+    fn store(&mut self, place: &Place, value: Reg, range: (i64, i64)) -> Result<(), Refused> {
         let mark = self.registers;
-        match self.address(place)? {
+        let address = self.address(place)?;
+        let (Address::Fixed(_, cell, _) | Address::Computed(_, cell, ..)) = &address;
+        let holds = cell.range();
+        if range.0 < holds.0 || range.1 > holds.1 {
+            self.ops.push(Op::Fits(value, *cell, self.stmt));
+        }
+        match address {
             Address::Fixed(true, cell, at) => self.ops.push(Op::StoreGlobal(value, cell, at)),
             Address::Fixed(false, cell, at) => self.ops.push(Op::StoreLocal(value, cell, at)),
             Address::Computed(true, cell, at, reg) => self.ops.push(Op::StoreGlobalAt(value, reg, cell, at)),
@@ -306,6 +325,71 @@ impl<'a> Lowerer<'a> {
         }
         self.registers = mark;
         Ok(())
+    }
+
+    /// The values that an expression can have, as far as its form tells.
+    fn range(&self, expr: &Expr) -> (i64, i64) {
+        if let Some(value) = fold(expr) {
+            return (i64::from(value), i64::from(value));
+        }
+        let whole = |(low, high): (i64, i64)| if low < ANY.0 || high > ANY.1 { ANY } else { (low, high) };
+        match &expr.kind {
+            ExprKind::Place(place) => self.cell_of(place).map_or(ANY, Cell::range),
+            ExprKind::Cond(_, a, b) => {
+                let (a, b) = (self.range(a), self.range(b));
+                (a.0.min(b.0), a.1.max(b.1))
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.range(a), self.range(b));
+                match op {
+                    Binary::Add => whole((a.0 + b.0, a.1 + b.1)),
+                    Binary::Sub => whole((a.0 - b.1, a.1 - b.0)),
+                    Binary::Mul => {
+                        let all = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
+                        whole(all.iter().fold((i64::MAX, i64::MIN), |(l, h), &v| (l.min(v), h.max(v))))
+                    }
+                    Binary::Div if a.0 >= 0 && b.0 >= 0 => (0, a.1),
+                    Binary::Rem if a.0 >= 0 && b.0 >= 0 => (0, a.1.min((b.1 - 1).max(0))),
+                    Binary::BitAnd if a.0 >= 0 && b.0 >= 0 => (0, a.1.min(b.1)),
+                    Binary::Shl
+                    | Binary::Shr
+                    | Binary::BitAnd
+                    | Binary::BitOr
+                    | Binary::BitXor
+                    | Binary::Div
+                    | Binary::Rem => ANY,
+                    _ => (0, 1),
+                }
+            }
+            ExprKind::Unary(crate::ast::Unary::Not, _)
+            | ExprKind::ChanTest(..)
+            | ExprKind::Poll { .. }
+            | ExprKind::Timeout
+            | ExprKind::NonProgress
+            | ExprKind::Enabled(_)
+            | ExprKind::RemoteLabel { .. } => (0, 1),
+            ExprKind::Len(_) | ExprKind::Run { .. } | ExprKind::Pid | ExprKind::NrPr | ExprKind::Last => {
+                (0, 255)
+            }
+            _ => ANY,
+        }
+    }
+
+    fn cell_of(&self, place: &Place) -> Option<Cell> {
+        let declared = match place.var {
+            VarRef::Global(index) => &self.model.globals[index],
+            VarRef::Local(index) => &self.source().locals[index],
+        };
+        let mut ty = declared.ty;
+        for step in &place.path {
+            if let (Access::Field(number), Type::Struct(index)) = (step, ty) {
+                ty = self.model.typedefs[index].fields[*number].ty;
+            }
+        }
+        match ty {
+            Type::Basic(basic) => Some(Cell::of(basic)),
+            Type::Struct(_) => None,
+        }
     }
 
     /// A comparison of a one-byte variable with a small constant, as one instruction.
@@ -473,7 +557,7 @@ impl<'a> Lowerer<'a> {
             let reg = self.reg()?;
             self.expr(arg, reg)?;
         }
-        self.ops.push(Op::Run(into, proc as u16, base));
+        self.ops.push(Op::Run(into, proc as u16, base, self.stmt));
         if let (Some(priority), true) = (priority, self.priority) {
             let reg = self.reg()?;
             self.expr(priority, reg)?;
@@ -601,6 +685,7 @@ impl<'a> Lowerer<'a> {
         context: &mut Steps,
     ) -> Result<(), Refused> {
         self.registers = 1;
+        self.stmt = stmt.id.0;
         context.labels.extend(stmt.labels.iter().map(|label| (label.clone(), self.ops.len() as u32)));
         let result = self.reg()?;
         let blocks = !matches!(
@@ -623,13 +708,13 @@ impl<'a> Lowerer<'a> {
             StmtKind::Send { chan, sorted, args } => {
                 let base = self.registers as Reg;
                 self.send_values(chan, args)?;
-                self.ops.push(Op::DoSend(base, args.len() as u8, *sorted));
+                self.ops.push(Op::DoSend(base, args.len() as u8, *sorted, self.stmt));
             }
             StmtKind::Recv { chan, anywhere, keep, args } => {
                 let base = self.recv_values(chan, args)?;
                 let pattern = self.pattern(args, *anywhere, *keep);
                 self.ops.push(Op::DoRecv(pattern, base));
-                self.bind(args, base)?;
+                self.bind(chan, args, base)?;
             }
             StmtKind::If(options) => self.d_options(options, None, context)?,
             StmtKind::Do(options) => {

@@ -31,6 +31,10 @@ impl<'a> Lowerer<'a> {
             self.last = Some(next);
             next += 1;
         }
+        if let Some(watch) = &mut self.watch {
+            watch.at = next;
+            next += 2;
+        }
         let mut next_hidden = 0;
         for var in &self.model.globals {
             let place = if var.hidden { &mut next_hidden } else { &mut next };

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crate::ast::{Model, Proctype, VarRef};
 use crate::error::{Diagnostic, Error, Pos};
-use crate::program::{ChanType, Code, Create, Op, Pattern, Process, Program, Trans};
+use crate::program::{ChanType, Code, Create, Op, Pattern, Process, Program, Trans, Watch};
 
 use layout::Layout;
 
@@ -20,10 +20,10 @@ pub(crate) struct Refused {
     pub(crate) remedy: &'static str,
 }
 
-/// Compiles a model. With `claim`, the claim of that number moves along with it.
-pub(crate) fn lower(model: Rc<Model>, claim: Option<usize>) -> Result<Program, Error> {
+/// Compiles a model. With `claim`, the claim of that number moves along with it; with `watch`, its trace does.
+pub(crate) fn lower(model: Rc<Model>, claim: Option<usize>, watch: bool) -> Result<Program, Error> {
     let mut lowerer = Lowerer::new(&model);
-    let result = lowerer.program(claim);
+    let result = lowerer.program(claim, watch);
     match result {
         Ok(()) => {
             let mut program = lowerer.finish(model.clone(), claim);
@@ -40,6 +40,8 @@ pub(crate) fn lower(model: Rc<Model>, claim: Option<usize>) -> Result<Program, E
 
 pub(crate) struct Lowerer<'a> {
     model: &'a Model,
+    /// The process types; then the claim and the trace, if they are checked.
+    sources: Vec<&'a Proctype>,
     layouts: Vec<Layout>,
     globals: Layout,
     ops: Vec<Op>,
@@ -54,12 +56,15 @@ pub(crate) struct Lowerer<'a> {
     uses_timeout: bool,
     hidden: usize,
     last: Option<usize>,
+    watch: Option<Watch>,
     wide: bool,
     priority: bool,
     /// The process whose code is being made.
     process: usize,
     /// Registers in use, and the most that were.
     registers: usize,
+    /// The statement whose code is being made.
+    stmt: u32,
 }
 
 impl<'a> Lowerer<'a> {
@@ -67,6 +72,7 @@ impl<'a> Lowerer<'a> {
         let priority = model.uses_priority;
         Lowerer {
             model,
+            sources: Vec::new(),
             layouts: Vec::new(),
             globals: Layout::default(),
             ops: Vec::new(),
@@ -80,16 +86,23 @@ impl<'a> Lowerer<'a> {
             uses_timeout: false,
             hidden: 0,
             last: None,
+            watch: None,
             wide: false,
             priority,
             process: 0,
             registers: 0,
+            stmt: 0,
         }
     }
 
-    fn program(&mut self, claim: Option<usize>) -> Result<(), Refused> {
+    fn program(&mut self, claim: Option<usize>, watch: bool) -> Result<(), Refused> {
         let mut sources: Vec<&Proctype> = self.model.procs.iter().collect();
         sources.extend(claim.map(|number| &self.model.claims[number]));
+        if let (true, Some((trace, denied))) = (watch, &self.model.trace) {
+            self.watch = Some(Watch { process: sources.len(), at: 0, denied: *denied });
+            sources.push(trace);
+        }
+        self.sources = sources.clone();
         let graphs: Vec<flow::Graph<'_>> = sources
             .iter()
             .enumerate()
@@ -125,6 +138,7 @@ impl<'a> Lowerer<'a> {
             globals_end: self.globals.size,
             globals: self.global_create,
             last: self.last,
+            watch: self.watch,
             wide: self.wide,
             uses_timeout: self.uses_timeout,
             uses_priority: self.priority,

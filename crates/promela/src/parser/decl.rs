@@ -11,6 +11,11 @@ use crate::lexer::{Tok, Token};
 
 /// Larger arrays are refused: a state would not fit.
 const LONGEST_ARRAY: i32 = 1 << 16;
+/// Types that hold more numbers, or are nested deeper, are refused.
+const LARGEST_TYPE: usize = 1 << 16;
+const DEEPEST_TYPE: usize = 60;
+/// Inlines that expand to more tokens than this are not a model.
+const LONGEST_INLINED: usize = 500_000;
 
 impl Parser {
     pub(super) fn unit(&mut self) -> Parse<()> {
@@ -98,6 +103,7 @@ impl Parser {
     }
 
     fn typedef(&mut self) -> Parse<()> {
+        let at = self.at();
         self.next();
         let name = self.name("the name of a type")?;
         self.expect("{")?;
@@ -119,6 +125,19 @@ impl Parser {
                 }
             }
         }
+        let (mut numbers, mut depth) = (0_usize, 0);
+        for field in &fields {
+            let (size, deep) = match field.ty {
+                Type::Basic(_) => (1, 0),
+                Type::Struct(index) => self.extents[index],
+            };
+            numbers = numbers.saturating_add(size.saturating_mul(field.array.unwrap_or(1) as usize));
+            depth = depth.max(deep + 1);
+        }
+        if numbers > LARGEST_TYPE || depth > DEEPEST_TYPE {
+            return self.fail_with(at, format!("the type '{name}' is too large"), "make arrays smaller");
+        }
+        self.extents.push((numbers, depth));
         self.typedefs.insert(name.clone(), self.model.typedefs.len());
         self.model.typedefs.push(Typedef { name: name.to_string(), fields });
         Ok(())
@@ -153,8 +172,8 @@ impl Parser {
         Ok(())
     }
 
-    /// A call of an inline: its body with the arguments put in, as a block.
-    pub(super) fn inline_call(&mut self, name: &Rc<str>, at: Pos) -> Parse<StmtKind> {
+    /// A call of an inline: its body with the arguments put in, as a block. What it returns is assigned to `target`.
+    pub(super) fn inline_call(&mut self, name: &Rc<str>, at: Pos, target: Option<Place>) -> Parse<StmtKind> {
         self.expect("(")?;
         let mut args: Vec<Vec<Token>> = vec![Vec::new()];
         let mut depth = 0;
@@ -193,10 +212,16 @@ impl Parser {
         if self.frames.len() > 40 {
             return self.fail(at, format!("the inline '{name}' calls itself"));
         }
+        self.inlined += tokens.len();
+        if self.inlined > LONGEST_INLINED {
+            return self.fail(at, "the inlines expand to too much text");
+        }
         tokens.push(Token { tok: Tok::Eof, at, line_start: true, space: true });
         self.frames.push((Rc::new(tokens), 0));
         let frames = self.frames.len();
+        self.returns.push(target);
         let body = self.nested(Self::block);
+        self.returns.pop();
         self.frames.truncate(frames - 1);
         Ok(StmtKind::Block(body?))
     }
@@ -214,11 +239,11 @@ impl Parser {
         let keyword = self.name("'proctype'")?;
         let name = match &*keyword {
             "init" => ":init:".to_string(),
-            "proctype" | "D_proctype" => self.name("the name of the process type")?.to_string(),
+            "proctype" | "D_proctype" => self.new_name("the name of the process type")?.to_string(),
             other => return self.fail(at, format!("expected 'proctype', found '{other}'")),
         };
         let is_init = name == ":init:";
-        if self.model.procs.iter().any(|p| p.name == name) {
+        if self.model.procs.iter().any(|p| p.name == name) || self.globals.contains_key(name.as_str()) {
             self.note(at, format!("'{name}' is declared twice"), None);
         }
         self.begin_process(name, at);
@@ -260,6 +285,9 @@ impl Parser {
                 let var = self.declarator(ty, hidden)?;
                 if var.array.is_some() {
                     self.note(var.at, "an array cannot be a parameter", Some("make it global"));
+                }
+                if var.init.is_some() || var.chan.is_some() {
+                    self.note(var.at, "a parameter has no initial value", None);
                 }
                 self.add_local(var);
                 // A comma may go on with the same type or begin another declaration.
@@ -342,7 +370,10 @@ impl Parser {
 
     fn declarator(&mut self, mut ty: Type, hidden: bool) -> Parse<Var> {
         let at = self.at();
-        let name = self.name("the name of a variable")?;
+        let name = self.new_name("the name of a variable")?;
+        if self.constants.contains_key(&name) {
+            return self.fail(at, format!("'{name}' is a symbolic name"));
+        }
         if self.accept(":") {
             let bits = self.constant("a number of bits")?;
             if !(1..=32).contains(&bits) {
@@ -369,6 +400,12 @@ impl Parser {
             if self.peek().is("[") && self.peek_at(2).is("]")
                 || self.peek().is("[") && ty == Type::Basic(Basic::Chan)
             {
+                if ty != Type::Basic(Basic::Chan) {
+                    return self.fail(at, format!("'{name}' is no channel"));
+                }
+                if hidden {
+                    return self.fail(at, format!("the channel '{name}' cannot be hidden"));
+                }
                 var.chan = Some(self.channel()?);
             } else {
                 var.init = Some(self.expression()?);

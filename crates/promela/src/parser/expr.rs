@@ -7,6 +7,9 @@ use crate::ast::{Access, Basic, Binary, ChanTest, Expr, ExprKind, Place, Type, U
 use crate::error::Pos;
 use crate::lexer::Tok;
 
+/// More operators in a row than this are not a model, and would exhaust the stack.
+const LONGEST_CHAIN: u32 = 500;
+
 impl Parser {
     pub(super) fn expression(&mut self) -> Parse<Expr> {
         self.binary(0)
@@ -30,10 +33,17 @@ impl Parser {
     }
 
     pub(super) fn binary_after(&mut self, mut left: Expr, level: u8) -> Parse<Expr> {
+        let mut operators = 0;
         while let Tok::Op(op) = self.peek().tok {
             let Some((precedence, op)) = binary_op(op) else { break };
             if precedence <= level || (self.in_ltl && precedence <= 5) {
                 break;
+            }
+            // Each operator makes the tree a level deeper.
+            operators += 1;
+            if operators > LONGEST_CHAIN {
+                let message = format!("more than {LONGEST_CHAIN} operators in a row");
+                return self.fail_with(self.at(), message, "split the expression");
             }
             self.next();
             let right = self.nested(|p| p.binary(precedence))?;

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
-use crate::ast::{Model, MtypeSet, Proctype, StmtId, VarRef};
+use crate::ast::{Model, MtypeSet, Place, Proctype, StmtId, VarRef};
 use crate::error::{Diagnostic, Error, Files, Pos};
 use crate::lexer::{Tok, Token};
 use crate::preprocess::preprocess;
@@ -51,6 +51,67 @@ const MOST_ERRORS: usize = 50;
 /// Deeper nesting than this is not a model, and would exhaust the stack.
 const DEEPEST: u32 = 120;
 
+/// Words that name nothing else.
+const RESERVED: [&str; 57] = [
+    "active",
+    "assert",
+    "atomic",
+    "bit",
+    "bool",
+    "break",
+    "byte",
+    "chan",
+    "d_step",
+    "D_proctype",
+    "do",
+    "else",
+    "empty",
+    "enabled",
+    "eval",
+    "false",
+    "fi",
+    "for",
+    "full",
+    "get_priority",
+    "goto",
+    "hidden",
+    "if",
+    "init",
+    "inline",
+    "int",
+    "len",
+    "local",
+    "ltl",
+    "mtype",
+    "nempty",
+    "never",
+    "nfull",
+    "notrace",
+    "np_",
+    "od",
+    "of",
+    "pc_value",
+    "pid",
+    "printf",
+    "printm",
+    "priority",
+    "proctype",
+    "provided",
+    "return",
+    "run",
+    "select",
+    "set_priority",
+    "short",
+    "show",
+    "skip",
+    "timeout",
+    "trace",
+    "true",
+    "typedef",
+    "unless",
+    "unsigned",
+];
+
 /// A parse that failed; the error has been noted.
 pub(crate) struct Failed;
 pub(crate) type Parse<T> = Result<T, Failed>;
@@ -82,6 +143,14 @@ pub(crate) struct Parser {
     depth: u32,
     /// Inside `ltl`.
     in_ltl: bool,
+    /// Inside `trace` or `notrace`.
+    in_trace: bool,
+    /// Where the inlines being expanded return their values to, the innermost last.
+    returns: Vec<Option<Place>>,
+    /// Tokens that inlines were expanded to.
+    inlined: usize,
+    /// Of each user-defined type: how many numbers it holds, and how deep it is nested.
+    extents: Vec<(usize, usize)>,
 }
 
 impl Parser {
@@ -115,6 +184,10 @@ impl Parser {
             temporaries: 0,
             depth: 0,
             in_ltl: false,
+            in_trace: false,
+            returns: Vec::new(),
+            inlined: 0,
+            extents: Vec::new(),
         }
     }
 
@@ -175,6 +248,16 @@ impl Parser {
                 self.fail(self.at(), format!("expected {what}, found '{found}'"))
             }
         }
+    }
+
+    /// A name that is being declared: not a word of the language.
+    fn new_name(&mut self, what: &str) -> Parse<Rc<str>> {
+        let at = self.at();
+        let name = self.name(what)?;
+        if RESERVED.contains(&&*name) {
+            return self.fail(at, format!("expected {what}, found '{name}', a word of the language"));
+        }
+        Ok(name)
     }
 
     fn note(&mut self, at: Pos, message: impl Into<String>, remedy: Option<&str>) {
@@ -252,6 +335,8 @@ impl Parser {
         self.current = None;
         self.scopes.clear();
         self.in_ltl = false;
+        self.in_trace = false;
+        self.returns.clear();
     }
 
     fn skip_unit(&mut self) {
@@ -296,8 +381,12 @@ impl Parser {
             "ltl" => self.ltl_block(token.at)?,
             word => {
                 let denied = word == "notrace";
-                let claim = self.process_body(format!(":{word}:"), token.at)?;
-                self.model.traces.push((claim, denied));
+                if self.model.trace.is_some() {
+                    return self.fail(token.at, "a model has one trace or notrace, and this is a second");
+                }
+                self.in_trace = true;
+                let trace = self.process_body(format!(":{word}:"), token.at)?;
+                self.model.trace = Some((trace, denied));
             }
         }
         Ok(())

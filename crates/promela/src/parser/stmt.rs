@@ -105,7 +105,8 @@ impl Parser {
         }
         let mut labels = Vec::new();
         while self.peek().word().is_some() && self.peek_at(1).is(":") && !self.peek().is_word("else") {
-            labels.push(self.next().word().expect("looked").to_string());
+            let label = self.new_name("a label")?;
+            labels.push(label.to_string());
             self.next();
             let token = self.peek();
             if token.is("}") || token.is("::") || token.is_word("od") || token.is_word("fi") {
@@ -116,7 +117,7 @@ impl Parser {
                 return Ok(());
             }
         }
-        if self.peek().is_word("for") || self.peek().is_word("select") {
+        if !self.in_trace && (self.peek().is_word("for") || self.peek().is_word("select")) {
             let mut steps = if self.peek().is_word("for") { self.for_loop()? } else { self.select()? };
             steps[0].labels = labels;
             self.started = true;
@@ -127,6 +128,21 @@ impl Parser {
         self.started = true;
         let mut statement = Stmt { id: self.fresh(), labels, kind, at };
         while self.peek().is_word("unless") {
+            if self.in_trace {
+                return self.fail(self.at(), "a trace has no 'unless'");
+            }
+            // As in Spin: a label stands before a block, not before one statement or within the block.
+            let misplaced = match &statement.kind {
+                StmtKind::Block(seq) => seq.first().is_some_and(|first| !first.labels.is_empty()),
+                kind => !statement.labels.is_empty() && !ends_in_brace(kind),
+            };
+            if misplaced {
+                return self.fail_with(
+                    at,
+                    "a label before 'unless' is misplaced",
+                    "write L: { ... } unless ...",
+                );
+            }
             self.next();
             let escape_at = self.at();
             let kind = self.nested(Self::statement)?;
@@ -149,6 +165,10 @@ impl Parser {
             return Ok(StmtKind::Block(self.block()?));
         }
         let Some(word) = token.word().cloned() else { return self.other_statement() };
+        let control = ["if", "do", "goto", "break"].contains(&&*word);
+        if self.in_trace && !control {
+            return self.event();
+        }
         match &*word {
             "if" => {
                 self.next();
@@ -197,17 +217,49 @@ impl Parser {
                 Ok(StmtKind::Printm(value))
             }
             "c_code" | "c_expr" | "c_decl" => self.refuse_c(&word, token.at),
-            "return" => self.fail_with(
-                token.at,
-                "inlines that return a value are not supported",
-                "pass a variable to set",
-            ),
-            _ if self.inlines.contains_key(&word) && self.peek_at(1).is("(") => {
+            "return" => self.return_value(token.at),
+            _ if self.begins_call() => {
                 self.next();
-                self.inline_call(&word, token.at)
+                self.inline_call(&word, token.at, None)
             }
             _ => self.other_statement(),
         }
+    }
+
+    /// Whether a call of an inline begins here.
+    fn begins_call(&self) -> bool {
+        self.peek().word().is_some_and(|word| self.inlines.contains_key(word)) && self.peek_at(1).is("(")
+    }
+
+    /// `return value`: an assignment to what stands before the call. As in Spin, control goes on in the inline.
+    fn return_value(&mut self, at: Pos) -> Parse<StmtKind> {
+        self.next();
+        let Some(Some(place)) = self.returns.last().cloned() else {
+            return self.fail_with(
+                at,
+                "'return' outside an inline whose value is assigned",
+                "call the inline as x = name(...)",
+            );
+        };
+        // The target was named where the inline was called: its parameters and locals do not hide it.
+        Ok(StmtKind::Assign(place, self.expression()?))
+    }
+
+    /// A statement of a trace: a message that is sent or received.
+    fn event(&mut self) -> Parse<StmtKind> {
+        let at = self.at();
+        let chan = self.place()?;
+        let send = self.peek().is("!") || self.peek().is("!!");
+        if !send && !self.peek().is("?") && !self.peek().is("??") || self.peek_at(1).is("[") {
+            return self.fail(at, "expected a send or a receive: a trace has no other statements");
+        }
+        if let crate::ast::VarRef::Local(_) = chan.var {
+            return self.fail_with(at, "a trace names global channels", "declare the channel outside");
+        }
+        self.next();
+        let args = self.recv_args(None)?;
+        self.check_arity(&chan, args.len(), at);
+        Ok(StmtKind::Event { send, chan, args })
     }
 
     fn options(&mut self, end: &str) -> Parse<Vec<Seq>> {
@@ -217,6 +269,10 @@ impl Parser {
             let seq = self.scoped()?;
             if seq.is_empty() {
                 return self.fail(at, "an option needs at least one statement");
+            }
+            let is_else = |seq: &Seq| matches!(seq[0].kind, StmtKind::Else);
+            if is_else(&seq) && list.iter().any(is_else) {
+                return self.fail(at, "a second 'else' in one choice");
             }
             list.push(seq);
         }
@@ -264,6 +320,10 @@ impl Parser {
             match &op.tok {
                 Tok::Op("=") => {
                     self.next();
+                    if self.begins_call() {
+                        let name = self.name("an inline")?;
+                        return self.inline_call(&name, at, Some(place));
+                    }
                     let value = self.expression()?;
                     return Ok(StmtKind::Assign(place, value));
                 }
@@ -438,6 +498,9 @@ impl Parser {
         self.next();
         self.expect("(")?;
         let place = self.place()?;
+        if matches!(self.type_of(&place), Some((_, Some(_)))) {
+            return self.fail(at, "an array cannot count a loop");
+        }
         let variable = Expr { kind: ExprKind::Place(place.clone()), at };
         let binary =
             |op, a: &Expr, b: Expr| Expr { kind: ExprKind::Binary(op, Box::new(a.clone()), Box::new(b)), at };
@@ -464,6 +527,19 @@ impl Parser {
                     last = StmtKind::Assign(place.clone(), step_by_one(place, Binary::Add, at));
                 }
                 Some((Type::Basic(Basic::Chan), None)) => {
+                    // As in Spin, the message is a structure of the type that the channel is declared with.
+                    let mut fields = Vec::new();
+                    if let Some((ty @ Type::Struct(_), None)) = self.type_of(&place) {
+                        self.flatten(ty, None, &mut fields);
+                    }
+                    let declared = self.var(list.var).chan.as_ref().map(|init| &init.fields);
+                    if fields.is_empty() || declared != Some(&fields) {
+                        return self.fail_with(
+                            at,
+                            "the channel does not carry what this loop reads",
+                            "declare a typedef, the channel of that type, and a variable of it",
+                        );
+                    }
                     let counter = self.temporary(at);
                     let counted = Expr { kind: ExprKind::Place(counter.clone()), at };
                     first = self.make(StmtKind::Assign(counter.clone(), zero), at);

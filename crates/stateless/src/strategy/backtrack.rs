@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use selvedge_core::{Decision, Op, ThreadId, ThreadSet};
 
 use super::{Choice, Finished, Point, Prefix};
-use crate::graph::{Graph, Races};
+use crate::graph::{Graph, Race, Races};
 
 /// What distinguishes one search from another.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +58,10 @@ struct Node {
     child_cut: bool,
     /// Whether the bound on preemptions has ruled a thread out here.
     over: bool,
+    /// Whether a step ended an execution below the current decision.
+    stopped: bool,
+    /// The last point before this one where a context began.
+    begin: Option<u32>,
 }
 
 impl Node {
@@ -89,6 +93,8 @@ pub(crate) struct Backtracking {
     graph: Graph,
     walk: RefCell<Walk>,
     cut_now: Cell<bool>,
+    /// Whether the fair bound held a thread back where the execution that runs was ended.
+    held_now: Cell<bool>,
     /// Whether the bound on preemptions has cut anything off.
     pub(crate) cut: bool,
     /// Executions that were ended because every thread that could go on was asleep.
@@ -104,6 +110,7 @@ impl Backtracking {
             graph: Graph::default(),
             walk: RefCell::default(),
             cut_now: Cell::new(false),
+            held_now: Cell::new(false),
             cut: false,
             blocked: 0,
         }
@@ -121,6 +128,7 @@ impl Backtracking {
     pub(crate) fn next(&mut self, prefix: &mut Prefix) -> bool {
         self.walk.get_mut().at = None;
         self.cut_now.set(false);
+        self.held_now.set(false);
         if !self.begun {
             self.begun = true;
             prefix.decisions.clear();
@@ -176,6 +184,7 @@ impl Backtracking {
             return Choice::Take(Decision::Thread(thread));
         }
         self.cut_now.set(over);
+        self.held_now.set(point.held_back && self.policy.fair);
         Choice::Prune
     }
 
@@ -228,11 +237,16 @@ impl Backtracking {
                     cut: false,
                     child_cut: false,
                     over: false,
+                    stopped: false,
+                    begin: match self.path.last() {
+                        Some(last) if last.arity == 0 && last.begins_context() => Some(index as u32 - 1),
+                        Some(last) => last.begin,
+                        None => None,
+                    },
                 };
                 if point.arity == 0 {
                     node.asleep.clone_from(&asleep);
-                    let enabled = record.pending(index).iter().filter(|pending| pending.enabled).count();
-                    node.cut = self.policy.fair && node.allowed.len() < enabled;
+                    node.cut = self.policy.fair && point.held_back;
                 }
                 if let Decision::Thread(thread) = node.decision {
                     node.backtrack.insert(thread);
@@ -246,7 +260,9 @@ impl Backtracking {
                 self.path[index].op = event.op;
             }
         }
-        if over && let Some(last) = self.path.last_mut() {
+        if (over || self.held_now.get())
+            && let Some(last) = self.path.last_mut()
+        {
             last.cut = true;
             last.child_cut = true;
         }
@@ -255,18 +271,12 @@ impl Backtracking {
             self.turn_round(index);
         }
         for index in 0..self.graph.races.len() {
-            self.backtrack(index);
+            self.backtrack(self.graph.races[index]);
         }
-        if execution.stopped
-            && let Some(last) = self.path.iter().rposition(|node| node.arity == 0)
-        {
-            // The step that ended the execution depends on everything.
-            self.path[last].backtrack = self.path[last].allowed.clone();
-            if self.policy.preemptions.is_some() {
-                self.everything(last);
-            }
+        if execution.stopped {
+            self.stopped();
         }
-        if self.policy.fair && self.policy.preemptions.is_some() {
+        if self.policy.fair {
             self.enabledness_changes(over);
         }
         #[cfg(debug_assertions)]
@@ -291,6 +301,7 @@ impl Backtracking {
         };
         // For each step so far: its thread, the decision that chose it, and what it did.
         let mut steps: Vec<(ThreadId, usize, Op)> = Vec::new();
+        let mut next: Vec<(ThreadId, Op)> = Vec::new();
         for index in 0..=record.len() {
             if let Some(Decision::Value(_)) = record.decisions().get(index) {
                 continue;
@@ -300,8 +311,12 @@ impl Backtracking {
                 let begin = (0..index).rev().find(|index| self.path[*index].arity == 0).unwrap_or(0);
                 steps.push((thread, begin, record.points()[last].op));
             }
-            for (u, pending) in record.pending(index).iter().enumerate() {
-                let u = ThreadId(u as u32);
+            for pending in record.pending(index) {
+                next.retain(|(thread, _)| *thread != pending.thread);
+                next.push((pending.thread, pending.op));
+            }
+            for (u, next) in &next {
+                let u = *u;
                 let ended = |(thread, _, op): &(ThreadId, usize, Op)| {
                     *thread == u && op.kind == selvedge_core::OpKind::End
                 };
@@ -309,10 +324,8 @@ impl Backtracking {
                     continue;
                 }
                 for v in (0..record.threads() as u32).map(ThreadId).filter(|v| *v != u) {
-                    let dependent = steps
-                        .iter()
-                        .rev()
-                        .find(|(thread, _, op)| *thread == v && op.conflicts_with(&pending.op));
+                    let dependent =
+                        steps.iter().rev().find(|(thread, _, op)| *thread == v && op.conflicts_with(next));
                     let Some(&(_, i, op)) = dependent else { continue };
                     if self.policy.fair && releases(&op) {
                         assert!(everything(i), "Definition 5.4 at {i}: {v} released what {u} depends on");
@@ -325,6 +338,34 @@ impl Backtracking {
                         assert!(added(j, u), "Definition 5.2 (2) at {j}: {v} at {i} before {u}");
                     }
                 }
+            }
+        }
+    }
+
+    /// The step that ended the execution depends on everything: on what the others were about to do, and on
+    /// the last step of each other thread. (Two accesses to a tracked cell that race belong to steps that
+    /// need not conflict otherwise, and whichever comes second ends the execution.) None of the decisions
+    /// that led here may sleep, because it is not known which steps would have to wake it.
+    fn stopped(&mut self) {
+        for node in &mut self.path {
+            node.stopped = true;
+        }
+        let Some(stop) = self.graph.events.last().copied() else { return };
+        let last = stop.point as usize;
+        self.path[last].backtrack = self.path[last].allowed.clone();
+        if self.policy.preemptions.is_some() {
+            self.everything(last);
+        }
+        for other in (0..self.graph.threads.len()).filter(|other| *other != stop.thread.index()) {
+            if let Some(&event) = self.graph.threads[other].events.last() {
+                let race = Race::between(event, stop.thread);
+                let node = &mut self.path[self.graph.events[event as usize].point as usize];
+                if node.allowed.contains(stop.thread) {
+                    node.backtrack.insert(stop.thread);
+                } else {
+                    node.backtrack = node.allowed.clone();
+                }
+                self.backtrack(race);
             }
         }
     }
@@ -343,8 +384,7 @@ impl Backtracking {
     }
 
     /// Adds what a race asks for (`Backtrack` of Algorithms 3 and 4).
-    fn backtrack(&mut self, race: usize) {
-        let race = self.graph.races[race];
+    fn backtrack(&mut self, race: Race) {
         let at = self.graph.events[race.event as usize].point as usize;
         let node = &mut self.path[at];
         let asleep = node.asleep.iter().any(|(other, _)| *other == race.thread);
@@ -361,17 +401,14 @@ impl Backtracking {
                 node.conservative = node.allowed.clone();
             }
         }
-        if self.policy.preemptions.is_some() {
-            let begin = (0..at)
-                .rev()
-                .find(|index| self.path[*index].arity == 0 && self.path[*index].begins_context());
-            if let Some(begin) = begin {
-                let node = &mut self.path[begin];
-                if node.allowed.contains(race.thread) {
-                    node.conservative.insert(race.thread);
-                } else {
-                    node.conservative = node.allowed.clone();
-                }
+        if self.policy.preemptions.is_some()
+            && let Some(begin) = node.begin
+        {
+            let node = &mut self.path[begin as usize];
+            if node.allowed.contains(race.thread) {
+                node.conservative.insert(race.thread);
+            } else {
+                node.conservative = node.allowed.clone();
             }
         }
     }
@@ -399,8 +436,7 @@ impl Backtracking {
     }
 
     fn everything(&mut self, index: usize) {
-        let begin =
-            (0..index).rev().find(|index| self.path[*index].arity == 0 && self.path[*index].begins_context());
+        let begin = self.path[index].begin.map(|begin| begin as usize);
         for index in begin.into_iter().chain([index]) {
             let node = &mut self.path[index];
             node.conservative = node.allowed.clone();
@@ -415,10 +451,11 @@ impl Node {
             Decision::Value(value) if value + 1 < self.arity => return Some(Decision::Value(value + 1)),
             Decision::Value(_) => return None,
             Decision::Thread(thread) => {
-                if !policy.bounded() || !self.child_cut {
+                if (!policy.bounded() || !self.child_cut) && !self.stopped {
                     self.tried.push((thread, self.op));
                 }
                 self.child_cut = false;
+                self.stopped = false;
             }
         }
         loop {

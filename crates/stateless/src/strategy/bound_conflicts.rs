@@ -15,8 +15,15 @@ use super::prefix_cost::PartialOrder;
 use crate::graph::{Event, Graph};
 
 /// The threads, by name, that can come first in what leads to an operation that conflicts with an event, and
-/// does not depend on it; as far as it is within the bound.
-pub(crate) fn conflicting_threads(graph: &Graph, first: usize, most: u32, wanted: &mut Vec<u64>) {
+/// does not depend on it; as far as it is within the bound on preemptions, under that on yields. What the first `known` events lead to, the event
+/// among them, has been noted before.
+pub(crate) fn conflicting_threads(
+    graph: &Graph,
+    first: usize,
+    known: usize,
+    (most, yields): (u32, Option<u32>),
+    wanted: &mut Vec<u64>,
+) {
     let op = graph.events[first].op;
     let begin = steps_before(graph, first);
     // What must be done to get to an event, and then to the operation of a thread.
@@ -31,7 +38,7 @@ pub(crate) fn conflicting_threads(graph: &Graph, first: usize, most: u32, wanted
             begin[thread] <= step.number && step.number < lengths[thread]
         });
         let name = graph.threads[thread.map_or(second, |step| step.thread.index())].name;
-        if !wanted.contains(&name) && PartialOrder::new(graph, lengths).and(second).within(most) {
+        if !wanted.contains(&name) && PartialOrder::new(graph, lengths, yields).and(second).within(most) {
             wanted.push(name);
         }
     };
@@ -46,11 +53,16 @@ pub(crate) fn conflicting_threads(graph: &Graph, first: usize, most: u32, wanted
             |number: &usize| line.pending.get(*number).is_some_and(|(next, _)| next.conflicts_with(&op));
         let Some(second) = (before..=before + free).find(conflicts) else { continue };
         if second > before {
-            want(Some(line.events[second - 1] as usize), other);
+            let last = line.events[second - 1] as usize;
+            if last >= known || first >= known {
+                want(Some(last), other);
+            }
             continue;
         }
-        want(None, other);
-        for event in first + 1..graph.events.len() {
+        if first >= known {
+            want(None, other);
+        }
+        for event in (first + 1).max(known)..graph.events.len() {
             let conflicts = graph.events[event].op.conflicts_with(&line.pending[second].0);
             let earlier = graph.clock(event)[other] as usize <= before;
             if conflicts && earlier && !graph.happens_before(first, event) {

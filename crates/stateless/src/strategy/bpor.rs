@@ -17,6 +17,11 @@
 //!    that can be chosen are.
 //! 5. Algorithm 4 tests the next operation of `u` for a release, Definition 5.4 the step S_i; here either
 //!    one, or that S_i created a thread, makes the point conservative.
+//! 6. The further points of section 5.3, where what can be chosen changes, are needed under the fair bound
+//!    alone too: a thread that is created holds back those that have yielded more often, and its creation
+//!    need not depend on anything that they do.
+//! 7. A step that ended an execution depends on everything, and no decision that led there sleeps: two
+//!    accesses to a tracked cell that race belong to steps that need not conflict otherwise.
 
 use selvedge_core::{Bounds, Measure};
 
@@ -87,12 +92,6 @@ impl Strategy for Bpor {
 
     fn finished(&mut self, execution: &Finished<'_>) {
         self.search.finished(execution);
-    }
-
-    /// Without a bound on preemptions, local states of some programs that spin and yield are missed (`yield; spawn
-    /// 1; yield; spawn 2 | spin-until 0 1 | store 0 1` with a fair bound of 0).
-    fn vouches(&self, _: bool, held_back: bool) -> bool {
-        !(held_back && self.bound.is_none())
     }
 
     fn wants_pending(&self) -> bool {

@@ -19,10 +19,10 @@
 //! 5. When the tables have grown past a limit, nothing more is marked: the search goes on as a plain bounded
 //!    one, slower and no less complete.
 
-use selvedge_core::{Bounds, Decision, Measure, ThreadId};
+use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
 use super::backtrack::last_thread;
-use super::context_cost::{ContextCost, NEVER};
+use super::context_cost::{ContextCost, Here, NEVER};
 use super::{Choice, Finished, Point, Prefix, Strategy};
 use crate::coverage::HashedSet;
 use crate::graph::{Graph, Races};
@@ -50,6 +50,12 @@ pub struct CbPor {
     graph: Graph,
     state: Lattice,
     marks: Marks,
+    /// How many of the graph's first events the lattice has.
+    loaded: usize,
+    /// How many preemptions the last execution had after each of its steps.
+    costs: Vec<u32>,
+    /// The names of the threads of the last execution.
+    names: Vec<u64>,
     /// The terminal graphs that were reached, for the next bound.
     terminals: Vec<Graph>,
 }
@@ -57,9 +63,9 @@ pub struct CbPor {
 /// The part of H that is looked up.
 #[derive(Debug)]
 struct Marks {
+    /// What states cost; marked are those from which every terminal state within the bound has been
+    /// reached.
     cost: ContextCost,
-    /// States from which every terminal state within the bound has been reached.
-    states: HashedSet,
     /// Steps into them; see [`step`].
     steps: HashedSet,
     bound: Option<u32>,
@@ -69,17 +75,27 @@ struct Marks {
 #[derive(Clone, Debug)]
 struct Node {
     decision: Decision,
-    tried: Vec<Decision>,
+    /// The threads that were tried; for a choice of a value, the values.
+    tried: ThreadSet,
     /// Threads that this execution cannot afford to choose, and another one to this state can.
-    cheaper: Vec<ThreadId>,
+    cheaper: ThreadSet,
     fingerprint: Option<u64>,
     state: u128,
     arity: u32,
+    /// The thread that took the step before; for a choice of a value, the one that chooses.
     running: Option<ThreadId>,
     preemptible: bool,
     preemptions: u32,
-    /// The threads that can be chosen, with their names; for a choice of a value, the thread that chooses.
-    threads: Vec<(ThreadId, u64)>,
+    /// The threads that can be chosen.
+    threads: ThreadSet,
+}
+
+/// A thread or a value as one of a set.
+fn member(decision: Decision) -> ThreadId {
+    match decision {
+        Decision::Thread(thread) => thread,
+        Decision::Value(value) => ThreadId(value),
+    }
 }
 
 /// So many states may be remembered, and terminal graphs kept.
@@ -92,7 +108,6 @@ impl CbPor {
     /// A search over bounds 0 to `most` on preemptions, or until one cuts nothing off; with this fair bound.
     pub fn new(most: Option<u32>, yields: Option<u32>) -> Self {
         let bound = Some(0);
-        let cost = ContextCost::new(yields);
         CbPor {
             all: false,
             most,
@@ -102,14 +117,11 @@ impl CbPor {
             cut: false,
             blocked: 0,
             graph: Graph::default(),
-            state: Lattice::default(),
-            marks: Marks {
-                cost,
-                states: HashedSet::default(),
-                steps: HashedSet::default(),
-                bound,
-                cut: false,
-            },
+            state: Lattice::new(yields),
+            loaded: 0,
+            costs: Vec::new(),
+            names: Vec::new(),
+            marks: Marks { cost: ContextCost::default(), steps: HashedSet::default(), bound, cut: false },
             terminals: Vec::new(),
         }
     }
@@ -133,44 +145,42 @@ impl CbPor {
 
     /// Puts the states of an execution into H (Algorithm 1).
     fn visited(&mut self, execution: &Finished<'_>) {
-        self.graph.update(execution, Races::No);
+        self.load(execution);
         let (graph, state) = (&self.graph, &mut self.state);
-        state.load(graph);
         if execution.pruned {
             // The state that it was ended in: where no step that it could afford was new.
-            let names = graph.threads.iter().enumerate();
             self.path.push(Node {
                 decision: Decision::Value(u32::MAX),
-                tried: Vec::new(),
-                cheaper: Vec::new(),
+                tried: ThreadSet::default(),
+                cheaper: ThreadSet::default(),
                 fingerprint: None,
                 state: state.hash,
                 arity: 0,
                 running: None,
                 preemptible: false,
                 preemptions: u32::MAX,
-                threads: names.map(|(index, line)| (ThreadId(index as u32), line.name)).collect(),
+                threads: (0..graph.threads.len() as u32).map(ThreadId).collect(),
             });
         }
         let mut index = self.path.len();
         for event in (0..=graph.events.len()).rev() {
             // `state` is what there is before this event.
             let begin = graph.events.get(event).map_or(execution.record.len(), |event| event.point as usize);
-            if self.marks.states.insert(state.hash) {
+            if self.marks.cost.mark(state.hash) {
                 for thread in state.frontier(graph).iter().map(ThreadId::index) {
-                    let event = state.remove(graph, thread);
-                    self.marks.step_into(graph, state.hash, event);
-                    state.add(graph, thread);
+                    let removed = state.remove(graph, thread);
+                    self.marks.step_into(graph, state.hash, removed.event);
+                    state.put_back(graph, thread, &removed);
                 }
             }
             if begin < index {
                 index = begin;
                 let node = &mut self.path[begin];
-                let allowed = state.allowed(graph, self.marks.cost.yields);
                 node.cheaper.clear();
-                for thread in allowed.iter() {
-                    if self.marks.within(graph, state, thread.index()) {
-                        node.cheaper.push(thread);
+                let here = self.marks.cost.look(graph, state);
+                for thread in here.allowed.iter() {
+                    if self.marks.within(graph, state, &here, thread.index()) {
+                        node.cheaper.insert(thread);
                     }
                 }
             }
@@ -178,22 +188,39 @@ impl CbPor {
                 state.remove(graph, graph.events[last].thread.index());
             }
         }
+        for event in &graph.events {
+            state.add(graph, event.thread.index());
+        }
+    }
+
+    /// Makes the graph and the lattice those of an execution.
+    fn load(&mut self, execution: &Finished<'_>) {
+        let common = self.graph.update(execution, Races::No);
+        let points = execution.record.points();
+        let later = self.graph.events.iter().skip(1).map(|event| points[event.point as usize].preemptions);
+        self.costs.clear();
+        self.costs.extend(later.chain([execution.preemptions]));
+        self.state.load(&self.graph, common.min(self.loaded), &self.costs);
+        self.loaded = self.graph.events.len();
+        self.marks.cost.begin(&self.graph);
     }
 
     /// Goes on to the next bound.
     fn next_bound(&mut self, bound: u32) {
         self.bound = Some(bound);
         self.marks.bound = self.bound;
-        self.marks.states.clear();
+        self.marks.cost.unmark_all();
         self.marks.steps.clear();
         self.marks.cut = false;
         self.cut = false;
         self.path.clear();
         self.begun = false;
         for graph in &self.terminals {
-            self.state.load(graph);
+            self.state.load(graph, 0, &[]);
+            self.marks.cost.begin(graph);
             self.marks.mark(graph, &mut self.state);
         }
+        self.loaded = 0;
     }
 }
 
@@ -203,16 +230,18 @@ impl Strategy for CbPor {
             if !self.begun {
                 self.begun = true;
                 // The state that every execution begins in has the hash 0.
-                if !self.marks.states.contains(&0) {
+                if !self.marks.cost.is_marked(0) {
                     prefix.decisions.clear();
                     prefix.expect = None;
                     return true;
                 }
             }
             while let Some(node) = self.path.last_mut() {
-                if let Some(decision) = node.next_decision(&self.marks, self.bound, &mut self.cut) {
+                if let Some(decision) =
+                    node.next_decision(&self.marks, &self.names, self.bound, &mut self.cut)
+                {
                     node.decision = decision;
-                    node.tried.push(decision);
+                    node.tried.insert(member(decision));
                     prefix.expect = node.fingerprint;
                     prefix.decisions.clear();
                     prefix.decisions.extend(self.path.iter().map(|node| node.decision));
@@ -253,27 +282,28 @@ impl Strategy for CbPor {
     fn finished(&mut self, execution: &Finished<'_>) {
         let record = execution.record;
         self.path.truncate(execution.prefix);
-        for index in self.path.len()..record.len() {
+        self.names.clear();
+        self.names.extend((0..record.threads() as u32).map(|thread| record.name(ThreadId(thread))));
+        let mut last = None;
+        for (index, decision) in record.decisions().iter().enumerate() {
             let point = &record.points()[index];
-            let decision = record.decisions()[index];
-            let threads = if point.arity > 0 {
-                let thread = last_thread(&record.decisions()[..index]);
-                vec![(thread, record.name(thread))]
-            } else {
-                record.enabled(point).map(|thread| (thread, record.name(thread))).collect()
-            };
-            self.path.push(Node {
-                decision,
-                tried: vec![decision],
-                cheaper: Vec::new(),
-                fingerprint: Some(point.fingerprint),
-                state: record.state(index).0,
-                arity: point.arity,
-                running: point.running,
-                preemptible: point.preemptible,
-                preemptions: point.preemptions,
-                threads,
-            });
+            if index >= self.path.len() {
+                self.path.push(Node {
+                    decision: *decision,
+                    tried: std::iter::once(member(*decision)).collect(),
+                    cheaper: ThreadSet::default(),
+                    fingerprint: Some(point.fingerprint),
+                    state: record.state(index).0,
+                    arity: point.arity,
+                    running: if point.arity > 0 { last } else { point.running },
+                    preemptible: point.preemptible,
+                    preemptions: point.preemptions,
+                    threads: ThreadSet::from_words(record.enabled_words(point)),
+                });
+            }
+            if let Decision::Thread(thread) = decision {
+                last = Some(*thread);
+            }
         }
         if self.all {
             return self.visited(execution);
@@ -283,14 +313,14 @@ impl Strategy for CbPor {
             self.cut |= self.bound.is_some();
             return;
         }
-        let room = self.marks.cost.len() + self.marks.states.len() < MOST_STATES;
+        let room = self.marks.cost.len() < MOST_STATES;
         if record.len() > LONGEST || !room {
             return;
         }
-        self.graph.update(execution, Races::No);
-        self.state.load(&self.graph);
+        self.load(execution);
         self.marks.mark(&self.graph, &mut self.state);
-        if self.bound.is_some() && self.terminals.len() < MOST_TERMINALS {
+        let more = self.bound.is_some_and(|bound| self.most.is_none_or(|most| bound < most));
+        if more && self.terminals.len() < MOST_TERMINALS {
             self.terminals.push(self.graph.clone());
         }
     }
@@ -317,30 +347,36 @@ impl Strategy for CbPor {
 }
 
 impl Node {
-    fn next_decision(&self, marks: &Marks, bound: Option<u32>, cut: &mut bool) -> Option<Decision> {
+    fn next_decision(
+        &self,
+        marks: &Marks,
+        names: &[u64],
+        bound: Option<u32>,
+        cut: &mut bool,
+    ) -> Option<Decision> {
         if self.arity > 0 {
-            let name = self.threads[0].1;
+            let name = self.running.map_or(0, |thread| names[thread.index()]);
             return (0..self.arity)
                 .filter(|value| !marks.steps.contains(&step(self.state, name, value + 1)))
-                .map(Decision::Value)
-                .find(|decision| !self.tried.contains(decision));
+                .find(|value| !self.tried.contains(ThreadId(*value)))
+                .map(Decision::Value);
         }
         // Those that cost nothing first.
         let price = |thread: ThreadId| u32::from(self.preemptible && self.running != Some(thread));
-        let mut threads = self.threads.clone();
-        threads.sort_by_key(|(thread, _)| price(*thread));
-        for (thread, name) in threads {
-            let decision = Decision::Thread(thread);
-            if self.tried.contains(&decision) || marks.steps.contains(&step(self.state, name, 0)) {
-                continue;
-            }
-            let affordable = self.fingerprint.is_some()
-                && bound.is_none_or(|most| self.preemptions.saturating_add(price(thread)) <= most);
-            if !affordable && !self.cheaper.contains(&thread) {
+        for wanted in 0..=u32::from(self.preemptible) {
+            for thread in self.threads.iter().filter(|thread| price(*thread) == wanted) {
+                if self.tried.contains(thread)
+                    || marks.steps.contains(&step(self.state, names[thread.index()], 0))
+                {
+                    continue;
+                }
+                let affordable = self.fingerprint.is_some()
+                    && bound.is_none_or(|most| self.preemptions.saturating_add(wanted) <= most);
+                if affordable || self.cheaper.contains(thread) {
+                    return Some(Decision::Thread(thread));
+                }
                 *cut = true;
-                continue;
             }
-            return Some(decision);
         }
         None
     }
@@ -354,31 +390,30 @@ fn step(state: u128, name: u64, value: u32) -> u128 {
 
 impl Marks {
     /// Whether a step from a state is within the bound.
-    fn within(&mut self, graph: &Graph, state: &mut Lattice, thread: usize) -> bool {
-        match self.bound {
-            None => true,
-            Some(most) => {
-                let cost = self.cost.of_step(graph, state, thread);
-                self.cut |= cost > most && cost < NEVER;
-                cost <= most
-            }
-        }
+    fn within(&mut self, graph: &Graph, state: &mut Lattice, here: &Here, thread: usize) -> bool {
+        let Some(most) = self.bound else { return true };
+        let most = most.min(NEVER - 2);
+        state.preempted(thread) <= most && self.cost.of_step(graph, state, here, thread, most) <= most
     }
 
     /// Puts a state into H, and then every predecessor from which nothing new can be reached.
     fn mark(&mut self, graph: &Graph, state: &mut Lattice) {
-        if !self.states.insert(state.hash) {
+        if !self.cost.mark(state.hash) {
             return;
         }
         for thread in state.frontier(graph).iter().map(ThreadId::index) {
-            let event = state.remove(graph, thread);
-            if self.within(graph, state, thread) {
-                self.step_into(graph, state.hash, event);
-                if !self.states.contains(&state.hash) && self.exhausted(graph, state) {
-                    self.mark(graph, state);
+            let removed = state.remove(graph, thread);
+            // Most of those that are not within the bound need not be looked at to know that.
+            if self.bound.is_none_or(|most| state.preempted(thread) <= most) {
+                let here = self.cost.look(graph, state);
+                if self.within(graph, state, &here, thread) {
+                    self.step_into(graph, state.hash, removed.event);
+                    if !here.marked && self.exhausted(graph, state, &here) {
+                        self.mark(graph, state);
+                    }
                 }
             }
-            state.add(graph, thread);
+            state.put_back(graph, thread, &removed);
         }
     }
 
@@ -399,11 +434,16 @@ impl Marks {
     }
 
     /// Whether every step from a state leads into H or exceeds the bound.
-    fn exhausted(&mut self, graph: &Graph, state: &mut Lattice) -> bool {
-        let allowed = state.allowed(graph, self.cost.yields);
-        allowed.iter().map(ThreadId::index).all(|thread| {
-            self.steps.contains(&step(state.hash, graph.threads[thread].name, 0))
-                || !self.within(graph, state, thread)
-        })
+    fn exhausted(&mut self, graph: &Graph, state: &mut Lattice, here: &Here) -> bool {
+        let mut cut = false;
+        let exhausted = here.allowed.iter().map(ThreadId::index).all(|thread| {
+            if self.steps.contains(&step(state.hash, graph.threads[thread].name, 0)) {
+                return true;
+            }
+            cut = true;
+            !self.within(graph, state, here, thread)
+        });
+        self.cut |= exhausted && cut;
+        exhausted
     }
 }

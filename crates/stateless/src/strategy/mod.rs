@@ -47,6 +47,8 @@ pub struct Point<'a> {
     /// The threads to choose from: those that are enabled and within the fair bound. Never empty when
     /// `arity` is 0.
     pub enabled: &'a ThreadSet,
+    /// Whether the fair bound holds another one back.
+    pub held_back: bool,
     /// The thread that took the last step.
     pub running: Option<ThreadId>,
     /// Whether a switch away from `running` would preempt it.
@@ -152,13 +154,6 @@ pub trait Strategy {
     fn report(&mut self, _execution: &Finished<'_>) -> Report {
         Report::AsItIs
     }
-
-    /// Whether what it has exhausted can be relied on: for a program that has tracked cells, or in which the fair
-    /// bound has held a thread back. A search that is known to miss something there must say no.
-    fn vouches(&self, _cells: bool, _held_back: bool) -> bool {
-        true
-    }
-
     /// Whether it learns more from an execution than how long it was: only then are the choices recorded that
     /// there were.
     fn learns(&self) -> bool {

@@ -12,7 +12,9 @@
 //! 3. A step that chooses a value races with the same step choosing another one: what does not depend on it,
 //!    and then the step with the other value, is a sequence to be explored.
 //! 4. A step that ends an execution (a violation) depends on everything, which is known only once it has
-//!    been taken. Every other thread that could go on before it is tried there too.
+//!    been taken. Every other thread that could go on before it is tried there too. Two steps that race for a
+//!    tracked cell depend on each other, which is known only once the race has ended an execution: it is turned
+//!    round then, and each wakes the other.
 //! 5. What an operation would do to its object in another state is not always known (a compare-exchange may
 //!    fail there, a lock may be taken, nobody may wait to be notified); the most that it may do is assumed.
 //!    So a step may go on sleeping where the paper's steps are all awake: at a leaf of the tree. Such a step
@@ -30,21 +32,28 @@
 //! explored while something was refused is stale from the start, because a sequence that should have been
 //! planned may have been refused.
 //!
+//! Under a fair bound on yields, what can be chosen in a state depends on how often other threads have yielded, so that
+//! an order may be reached only on some of the ways to it. As long as no thread is held back below a state, that
+//! makes no difference. Where one is, every thread is tried, and none of them sleeps beside the others: the search
+//! there is a plain one. A thread that has yielded more often than the bound may be held back in some continuation,
+//! so that leaving it costs nothing.
+//!
 //! A failure is reported with the fewest preemptions that lead to it, and only once the bound allows these.
 
 use std::cell::RefCell;
 
-use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
+use selvedge_core::{Access, Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
 
 use super::backtrack::last_thread;
 use super::bound_conflicts::{can_be_added_for_free, conflicting_threads, schedule, steps_before};
 use super::prefix_cost::PartialOrder;
 use super::wakeup::{Branch, Planned, Sequence, Step, insert, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy};
-use crate::graph::{Graph, Races};
+use crate::config::Status;
+use crate::graph::{Event, Graph, Races};
 
 /// Every terminal partial order, exactly once; or every one within a bound on preemptions. Loops that wait by
-/// yielding do not end under it.
+/// yielding end only within a [fair bound](Optimal::fair).
 ///
 /// ```
 /// use selvedge_stateless::{Prefix, Strategy, strategy::Optimal};
@@ -66,9 +75,12 @@ pub struct Optimal {
     blocked: u64,
     most: Option<u32>,
     bound: Option<u32>,
+    /// The fair bound that is in force.
+    yields: Option<u32>,
     /// Whether the bound has cut anything off.
     cut: bool,
     cut_off: u64,
+    failed: u64,
     /// Whether a thread was ever seen to ask whether another has ended.
     asks: bool,
 }
@@ -95,18 +107,26 @@ struct Node {
     /// Whether the bound has cut something off here or below; and whether below the current step.
     cut: bool,
     child_cut: bool,
+    /// Whether the fair bound holds a thread back here; here or below; and below the current step.
+    held: bool,
+    held_below: bool,
+    child_held: bool,
 }
 
 /// A step that was taken.
 #[derive(Clone, Debug)]
 struct Taken {
     step: Step,
+    /// How many steps its thread had taken before.
+    number: u32,
     /// For each of its values, how many there were.
     arities: Vec<u32>,
     op: Op,
+    /// The steps that raced with it for a cell: their threads, and how many steps these had taken before.
+    racers: Vec<(u64, u32)>,
     /// For one that sleeps: nothing that was planned will wake it.
     stale: bool,
-    /// It ended the execution.
+    /// It ended the execution, or after it the fair bound held a thread back: it sleeps in no other state.
     ends: bool,
     /// Nothing can conflict with it any more, and it costs nothing: whatever is done first, it could have
     /// been taken before.
@@ -123,6 +143,8 @@ struct Walk {
     /// The execution so far, and whether it was ended by the bound.
     graph: Graph,
     cut: bool,
+    /// Whether the fair bound held a thread back where it was ended.
+    held: bool,
 }
 
 impl Optimal {
@@ -143,6 +165,18 @@ impl Optimal {
         Optimal { most: Some(most), bound: Some(0), ..Optimal::default() }
     }
 
+    /// Within a fair bound on yields, the one that the search is run with: loops that wait by yielding end. Where it
+    /// holds a thread back every other one is tried, and some partial orders are run more than once.
+    ///
+    /// ```
+    /// use selvedge_stateless::{Prefix, Strategy, strategy::Optimal};
+    /// assert!(Optimal::bounded(2).fair(Some(1)).next_prefix(&mut Prefix::default()));
+    /// ```
+    pub fn fair(mut self, yields: Option<u32>) -> Self {
+        self.yields = yields;
+        self
+    }
+
     /// Goes to the last bound at once.
     pub fn at_bound(mut self) -> Self {
         self.bound = self.most;
@@ -152,6 +186,16 @@ impl Optimal {
     /// How many executions were ended because every thread that could go on would have exceeded the bound.
     pub fn cut_off(&self) -> u64 {
         self.cut_off
+    }
+
+    /// How many executions were ended by one of their steps: something went wrong in it.
+    ///
+    /// ```
+    /// use selvedge_stateless::strategy::Optimal;
+    /// assert_eq!(Optimal::new().failed(), 0);
+    /// ```
+    pub fn failed(&self) -> u64 {
+        self.failed
     }
 
     /// How many executions were ended because every thread that could go on was asleep.
@@ -175,7 +219,16 @@ impl Optimal {
                 && (event.op.object.is_none() || matches!(event.op.kind, OpKind::End | OpKind::Join))
                 && can_be_added_for_free(&self.graph, index);
             let step = Step { thread: name, values };
-            let taken = Taken { step, arities, op: event.op, stale: false, ends, inert };
+            let taken = Taken {
+                step,
+                number: event.number,
+                arities,
+                op: event.op,
+                racers: Vec::new(),
+                stale: false,
+                ends,
+                inert,
+            };
             if let Some(node) = self.path.get_mut(index) {
                 node.taken = taken;
                 continue;
@@ -196,11 +249,13 @@ impl Optimal {
                 (guide, uncertain) = (branch.children, branch.uncertain);
             }
             let point = &record.points()[event.point as usize];
+            let enabled: ThreadSet = record.enabled(point).collect();
+            let held = self.yields.is_some() && point.held_back;
             self.path.push(Node {
                 thread: event.thread,
                 fingerprint: point.fingerprint,
                 taken,
-                enabled: record.enabled(point).collect(),
+                enabled,
                 asleep,
                 inherited,
                 wanted: Vec::new(),
@@ -208,6 +263,9 @@ impl Optimal {
                 tree,
                 cut: false,
                 child_cut: false,
+                held,
+                held_below: held,
+                child_held: held,
             });
         }
     }
@@ -246,12 +304,32 @@ impl Optimal {
         (sequence, places)
     }
 
+    /// What an operation will do after a sequence from an event, where more is known than what it announces.
+    fn expected(&self, op: Op, event: usize, thread: ThreadId, sequence: &Sequence) -> Op {
+        match op.kind {
+            // A waiter that was notified has nothing to take back.
+            OpKind::Wake if op.access == Access::Write => {
+                let lengths = steps_after(&self.graph, event, &sequence.steps);
+                let signalled = self.graph.status(&lengths, thread) == Status::Enabled;
+                Op { access: if signalled { Access::Read } else { op.access }, ..op }
+            }
+            // Where another was not the last, neither is this one.
+            OpKind::Disconnect => {
+                let Event { thread, number, op: first, .. } = self.graph.events[event];
+                let announced = self.graph.threads[thread.index()].pending[number as usize].0;
+                if announced == op && first.also.is_none() { first } else { op }
+            }
+            _ => op,
+        }
+    }
+
     /// Plans what follows from an event: the steps that do not depend on it, and then this one.
     fn plan(&mut self, event: usize, thread: ThreadId, number: usize, values: Vec<u32>) {
         let line = &self.graph.threads[thread.index()];
         let Some((op, _)) = line.pending.get(number) else { return };
-        let (op, name, creator) = (*op, line.name, line.creator);
+        let (name, creator) = (line.name, line.creator);
         let (mut sequence, places) = self.independent_of(event);
+        let op = self.expected(*op, event, thread, &sequence);
         sequence.steps.push(Planned {
             step: Step { thread: name, values },
             op,
@@ -259,7 +337,7 @@ impl Optimal {
             creator: creator.and_then(|creator| places[creator as usize]),
         });
         for taken in &self.path[event].asleep {
-            let covered = if taken.stale {
+            let covered = if taken.stale || taken.ends || !taken.racers.is_empty() {
                 !sequence.leave_out(&taken.step)
             } else {
                 sequence.may_begin_with(&taken.step, &taken.op)
@@ -277,12 +355,9 @@ impl Optimal {
         let node = &mut self.path[event];
         let wanted = || {
             let Some(most) = self.bound else { return true };
-            let mut lengths = steps_before(graph, event);
-            for planned in &sequence.steps[..sequence.steps.len() - 1] {
-                let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
-                lengths[thread.expect("a thread of this execution")] += 1;
-            }
-            PartialOrder::new(graph, lengths).and(thread.index()).within(most)
+            let before_last = &sequence.steps[..sequence.steps.len() - 1];
+            let lengths = steps_after(graph, event, before_last);
+            PartialOrder::new(graph, lengths, self.yields).and(thread.index()).within(most)
         };
         if !insert(&mut node.tree, &sequence, &next_op, wanted) {
             node.cut = true;
@@ -300,19 +375,23 @@ impl Optimal {
         }
     }
 
-    /// Notes, for each step of the execution, what is to be tried instead where the bound cuts something off.
-    fn note_conflicts(&mut self, most: u32) {
+    /// Notes, for each step of the execution, what is to be tried instead where the bound cuts something off. The
+    /// first `known` events were there before.
+    fn note_conflicts(&mut self, most: u32, known: usize) {
         for (event, node) in self.path.iter_mut().enumerate() {
-            node.all |= !node.taken.arities.is_empty() || !can_be_added_for_free(&self.graph, event);
+            if event >= known {
+                node.all |= !node.taken.arities.is_empty() || !can_be_added_for_free(&self.graph, event);
+            }
             if !node.all {
-                conflicting_threads(&self.graph, event, most, &mut node.wanted);
+                let limits = (most, self.yields);
+                conflicting_threads(&self.graph, event, known, limits, &mut node.wanted);
             }
         }
     }
 
-    /// Plans every choice of a value with the other values.
-    fn choose_otherwise(&mut self) {
-        for event in 0..self.graph.events.len() {
+    /// Plans every choice of a value from an event on with the other values.
+    fn choose_otherwise(&mut self, first: usize) {
+        for event in first..self.graph.events.len() {
             let Taken { step, arities, .. } = &self.path[event].taken;
             let (values, arities) = (step.values.clone(), arities.clone());
             let (thread, number) = (self.graph.events[event].thread, self.graph.events[event].number);
@@ -324,6 +403,31 @@ impl Optimal {
                 }
             }
         }
+    }
+
+    /// Plans a data race the other way round. That two accesses to a cell depend on each other is known only
+    /// once they have raced.
+    fn turn_data_race_round(&mut self, first: usize) {
+        let last = self.graph.events.len() - 1;
+        let second = self.graph.events[last];
+        let creator = self.graph.threads[second.thread.index()].creator;
+        let needed = (first..last).any(|event| {
+            let other = &self.graph.events[event];
+            let before = other.thread == second.thread
+                || creator == Some(event as u32)
+                || other.op.conflicts_with(&second.op);
+            before && self.graph.happens_before(first, event)
+        });
+        if needed {
+            return;
+        }
+        let Step { thread, values } = self.path[last].taken.step.clone();
+        let node = &mut self.path[first];
+        node.all = true;
+        if !node.taken.racers.contains(&(thread, second.number)) {
+            node.taken.racers.push((thread, second.number));
+        }
+        self.plan(first, second.thread, second.number as usize, values);
     }
 
     /// Plans every thread that could have gone on instead of the step that ended the execution.
@@ -339,8 +443,7 @@ impl Optimal {
         for thread in node.enabled.iter().filter(|thread| *thread != node.thread) {
             let line = &self.graph.threads[thread.index()];
             let step = Step { thread: line.name, values: Vec::new() };
-            let listed = node.asleep.iter().any(|taken| taken.step.agrees(&step))
-                || node.tree.iter().any(|branch| branch.step.agrees(&step));
+            let listed = covered(&node.asleep, &step) || node.tree.iter().any(|branch| branch.step == step);
             if !listed {
                 let op = line.pending.get(line.events.len()).map_or(Op::default(), |(op, _)| *op);
                 node.tree.push(Branch::leaf(step, op, known));
@@ -367,6 +470,7 @@ impl Strategy for Optimal {
                         self.bound = Some(bound + 1);
                         self.cut = false;
                         self.begun = false;
+                        self.graph.clear();
                         self.plan.clear();
                         self.uncertain = false;
                         continue;
@@ -377,30 +481,34 @@ impl Strategy for Optimal {
             node.taken.stale = node.child_cut;
             node.cut |= node.child_cut;
             node.child_cut = false;
+            node.taken.ends |= node.child_held;
+            node.held_below |= node.child_held;
+            node.child_held = node.held;
             node.asleep.push(node.taken.clone());
             let mut next = node.next_branch(&self.graph);
-            if next.is_none()
-                && let Some(most) = self.bound
-                && node.cut
-            {
-                next = node.beyond_the_plans(&self.graph, depth - 1, most, self.asks, &mut self.cut);
+            if next.is_none() && (node.cut && self.bound.is_some() || node.held_below) {
+                let limits = (self.bound, self.yields);
+                next = node.beyond_the_plans(&self.graph, depth - 1, limits, self.asks, &mut self.cut);
             }
             if let Some((branch, thread)) = next {
                 node.thread = thread;
                 break branch;
             }
-            let cut = node.cut;
+            let (cut, held) = (node.cut, node.held_below);
             self.path.pop();
             if let Some(parent) = self.path.last_mut() {
                 parent.child_cut |= cut;
+                parent.child_held |= held;
             }
         };
         let node = self.path.last_mut().expect("the branch is from there");
         prefix.expect = branch.step.values.is_empty().then_some(node.fingerprint);
         node.taken = Taken {
             step: branch.step,
+            number: 0,
             arities: Vec::new(),
             op: Op::default(),
+            racers: Vec::new(),
             stale: false,
             ends: false,
             inert: false,
@@ -418,7 +526,7 @@ impl Strategy for Optimal {
     fn choose(&self, point: &Point<'_>) -> Choice {
         let record = point.record;
         let mut walk = self.walk.borrow_mut();
-        let Walk { asleep, planned, graph, cut } = &mut *walk;
+        let Walk { asleep, planned, graph, cut, held } = &mut *walk;
         let before = || self.path.last().map_or(Vec::new(), Node::inherited);
         let asleep = asleep.get_or_insert_with(before);
         if point.arity > 0 {
@@ -431,6 +539,10 @@ impl Strategy for Optimal {
             values.reverse();
             let wanted =
                 planned.checked_sub(1).and_then(|last| self.plan.get(last)?.values.get(values.len()));
+            // The values of the prefix's last step are also known of steps that sleep nowhere else.
+            let steps = point.decisions.iter().filter(|decision| matches!(decision, Decision::Thread(_)));
+            let here = self.path.last().filter(|_| steps.count() == self.path.len());
+            let asleep = here.map_or(&*asleep, |node| &node.asleep);
             let new = |value: &u32| {
                 let values = values.iter().copied().chain([*value]).collect();
                 !covered(asleep, &Step { thread, values })
@@ -439,13 +551,18 @@ impl Strategy for Optimal {
             return Choice::Take(Decision::Value(value.min(point.arity - 1)));
         }
         if let Some(last) = point.step.checked_sub(1) {
-            let thread = record.name(last_thread(point.decisions));
-            asleep.retain(|taken| stays_asleep(taken, thread, &record.points()[last].op));
+            let thread = last_thread(point.decisions);
+            let name = record.name(thread);
+            let number = || {
+                let steps = point.decisions.iter().filter(|decision| **decision == Decision::Thread(thread));
+                steps.count() as u32 - 1
+            };
+            asleep.retain(|taken| stays_asleep(taken, name, number, &record.points()[last].op));
         }
         if let Some(step) = self.plan.get(*planned) {
             let mut enabled = point.enabled.iter();
             let thread = enabled.find(|thread| record.name(*thread) == step.thread);
-            debug_assert!(thread.is_some(), "a planned step can be taken");
+            debug_assert!(thread.is_some() || self.yields.is_some(), "a planned step can be taken");
             match thread {
                 Some(thread) if !covered(asleep, step) => {
                     *planned += 1;
@@ -479,11 +596,12 @@ impl Strategy for Optimal {
                 graph.update(&so_far, Races::No);
             }
             let lengths = steps_before(graph, graph.events.len());
-            if PartialOrder::new(graph, lengths).and(thread.index()).within(most) {
+            if PartialOrder::new(graph, lengths, self.yields).and(thread.index()).within(most) {
                 return Choice::Take(Decision::Thread(thread));
             }
             *cut = true;
         }
+        *held = point.held_back && self.yields.is_some();
         Choice::Prune
     }
 
@@ -491,22 +609,31 @@ impl Strategy for Optimal {
         let cut = execution.pruned && self.walk.get_mut().cut;
         self.blocked += u64::from(execution.pruned && !cut);
         self.cut_off += u64::from(cut);
-        // Races that are old belong to sequences that are new.
-        self.graph.clear();
+        self.failed += u64::from(execution.stopped);
         self.graph.update(execution, Races::Reduced);
-        let mut pending = self.graph.threads.iter().flat_map(|line| &line.pending);
-        self.asks |= pending.any(|(op, _)| op.kind == OpKind::IsFinished);
+        let known = self.path.len().saturating_sub(1);
+        let performed = self.graph.events[known..].iter().map(|event| event.op.kind);
+        let pending = self.graph.threads.iter().filter_map(|line| line.pending.last()).map(|(op, _)| op.kind);
+        self.asks |= performed.chain(pending).any(|kind| kind == OpKind::IsFinished);
         self.follow(execution);
         if cut && let Some(last) = self.path.last_mut() {
             last.child_cut = true;
             self.cut = true;
         }
+        if self.walk.get_mut().held
+            && let Some(last) = self.path.last_mut()
+        {
+            last.child_held = true;
+        }
         self.turn_races_round();
-        self.choose_otherwise();
+        self.choose_otherwise(known);
         if let Some(most) = self.bound {
-            self.note_conflicts(most);
+            self.note_conflicts(most, known);
         }
         if execution.stopped {
+            if let Some(first) = execution.record.raced() {
+                self.turn_data_race_round(first);
+            }
             self.go_on_otherwise();
         }
     }
@@ -514,9 +641,9 @@ impl Strategy for Optimal {
     fn report(&mut self, execution: &Finished<'_>) -> Report {
         let Some(most) = self.bound else { return Report::AsItIs };
         let graph = &self.graph;
-        let whole = PartialOrder::new(graph, steps_before(graph, graph.events.len()));
+        let whole = PartialOrder::new(graph, steps_before(graph, graph.events.len()), self.yields);
         let last = graph.events.last().filter(|_| execution.stopped);
-        let enough = last.map(|last| whole.clone().up_to(last.thread.index()));
+        let enough = last.map(|last| whole.clone().up_to(last.thread.index(), execution.record.raced()));
         let Ok(cheapest) =
             enough.iter().chain([&whole]).map(|order| order.cheapest(most)).collect::<Result<Vec<_>, _>>()
         else {
@@ -524,13 +651,6 @@ impl Strategy for Optimal {
         };
         self.cut |= cheapest.last().is_none_or(Option::is_none);
         Report::Like(cheapest.into_iter().flatten().map(|threads| schedule(graph, &threads)).collect())
-    }
-
-    /// Within a bound, a data race may show only at a larger bound than it needs: an execution that ends with
-    /// one is not counted as what it would be in another order. (`spawn 1; spawn 2 | notify-one 0; write 0; lock
-    /// 0; unlock 0 | lock 0; write 0` needs no preemption and is found with one.)
-    fn vouches(&self, cells: bool, _: bool) -> bool {
-        !(cells && self.bound.is_some())
     }
 
     fn wants_pending(&self) -> bool {
@@ -576,27 +696,33 @@ impl Node {
         None
     }
 
-    /// Where the bound has cut something off: a thread that has not been tried, may lead to something new, and
-    /// is within the bound. `cut` is set where one is not.
+    /// Where a bound has cut something off: a thread that has not been tried, may lead to something new, and
+    /// is within the bound on preemptions. `cut` is set where one is not. The limits are those on preemptions and
+    /// on yields.
     fn beyond_the_plans(
         &self,
         graph: &Graph,
         event: usize,
-        most: u32,
+        limits: (Option<u32>, Option<u32>),
         asks: bool,
         cut: &mut bool,
     ) -> Option<(Branch, ThreadId)> {
-        if self.asleep.iter().any(|taken| taken.inert && !(asks && taken.op.kind == OpKind::End)) {
+        let inert = |taken: &Taken| taken.inert && !(asks && taken.op.kind == OpKind::End);
+        if !self.held_below && self.asleep.iter().any(inert) {
             return None;
         }
-        let everything = self.all || self.inherited > 0;
+        let everything = self.all || self.inherited > 0 || self.held_below;
         for thread in self.enabled.iter() {
             let step = Step { thread: graph.threads[thread.index()].name, values: Vec::new() };
             let wanted = everything || self.wanted.contains(&step.thread);
             if !wanted || covered(&self.asleep, &step) {
                 continue;
             }
-            if PartialOrder::new(graph, steps_before(graph, event)).and(thread.index()).within(most) {
+            let within = |most| {
+                let order = PartialOrder::new(graph, steps_before(graph, event), limits.1);
+                order.and(thread.index()).within(most)
+            };
+            if limits.0.is_none_or(within) {
                 return Some((Branch::leaf(step, Op::default(), 0), thread));
             }
             *cut = true;
@@ -605,13 +731,25 @@ impl Node {
     }
 }
 
-fn stays_asleep(taken: &Taken, thread: u64, op: &Op) -> bool {
-    taken.step.thread != thread && !taken.op.conflicts_with(op)
+/// How many steps each thread has taken before an event and then in a sequence from there.
+fn steps_after(graph: &Graph, event: usize, sequence: &[Planned]) -> Vec<u32> {
+    let mut lengths = steps_before(graph, event);
+    for planned in sequence {
+        let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
+        lengths[thread.expect("a thread of this execution")] += 1;
+    }
+    lengths
+}
+
+fn stays_asleep(taken: &Taken, thread: u64, number: impl Fn() -> u32, op: &Op) -> bool {
+    taken.step.thread != thread
+        && !taken.op.conflicts_with(op)
+        && !taken.racers.iter().any(|racer| racer.0 == thread && racer.1 == number())
 }
 
 /// Wakes those that depend on a step.
 fn wake(asleep: &mut Vec<Taken>, by: &Taken) {
-    asleep.retain(|taken| stays_asleep(taken, by.step.thread, &by.op));
+    asleep.retain(|taken| stays_asleep(taken, by.step.thread, || by.number, &by.op));
 }
 
 /// Whether a step sleeps, whatever the values that it has still to choose.

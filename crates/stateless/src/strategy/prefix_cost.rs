@@ -10,11 +10,13 @@
 //! every thread has ended the two are equal.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use selvedge_core::{Access, Op, OpKind, ThreadId};
 
 use crate::config::Status;
-use crate::graph::Graph;
+use crate::gate::Gate;
+use crate::graph::{Graph, ThreadLine};
 
 /// A prefix of a graph, perhaps with one more operation that was not performed there.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ pub(crate) struct PartialOrder<'g> {
     lengths: Vec<u32>,
     /// The additional one: its thread, and how many steps of each thread must come before it.
     extra: Option<(usize, Op, Vec<u32>)>,
+    /// The fair bound, and how often each thread has yielded in its first so many steps; if any has.
+    fair: Option<(u32, Vec<Vec<u32>>)>,
 }
 
 /// What counts as a preemption.
@@ -35,8 +39,68 @@ pub(crate) enum Charge {
     Certain,
 }
 
-/// Where a linearization is.
-type State = (Vec<u32>, Option<usize>);
+/// Where a linearization is, as one number: how many steps of each thread it has, and the thread of the last.
+#[derive(Debug)]
+struct Packing {
+    /// Where each thread's number begins.
+    shifts: Vec<u32>,
+    /// How many bits the last thread has; 0 stands for none.
+    last: u32,
+}
+
+impl Packing {
+    /// For at most so many steps of each thread; `None` if that does not fit.
+    fn new(lengths: &[u32]) -> Option<Packing> {
+        let bits = |most: u32| u32::BITS - most.leading_zeros();
+        let last = bits(lengths.len() as u32);
+        let mut end = last;
+        let mut begin = |length: &u32| {
+            end += bits(*length);
+            end - bits(*length)
+        };
+        let shifts = lengths.iter().map(&mut begin).collect();
+        (end < u128::BITS).then_some(Packing { shifts, last })
+    }
+
+    fn taken(&self, code: u128, lengths: &[u32], taken: &mut [u32]) {
+        for ((taken, shift), length) in taken.iter_mut().zip(&self.shifts).zip(lengths) {
+            let mask = u32::MAX.checked_shr(length.leading_zeros()).unwrap_or(0);
+            *taken = (code >> shift) as u32 & mask;
+        }
+    }
+
+    fn last(&self, code: u128) -> Option<usize> {
+        (code as usize & ((1 << self.last) - 1)).checked_sub(1)
+    }
+
+    /// After one more step of a thread.
+    fn and(&self, code: u128, thread: usize) -> u128 {
+        let steps = code >> self.last << self.last;
+        steps + (1 << self.shifts[thread]) + thread as u128 + 1
+    }
+}
+
+/// States that were looked at. They are small numbers, and nobody chooses them to collide.
+type Seen = HashSet<u128, BuildHasherDefault<Mixer>>;
+
+#[derive(Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("only whole numbers are hashed")
+    }
+
+    fn write_u128(&mut self, code: u128) {
+        let word = (code as u64) ^ ((code >> 64) as u64).rotate_left(29);
+        let product = u128::from(word ^ 0x9E37_79B9_7F4A_7C15) * 0xD6E8_FEB8_6659_FD93;
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+}
 
 /// A search would have to look at too many states.
 #[derive(Clone, Copy, Debug)]
@@ -46,9 +110,38 @@ pub(crate) struct TooMany;
 const MOST_STATES: usize = 1 << 18;
 
 impl<'g> PartialOrder<'g> {
-    /// The first so many steps of each thread.
-    pub(crate) fn new(graph: &'g Graph, lengths: Vec<u32>) -> Self {
-        PartialOrder { graph, lengths, extra: None }
+    /// The first so many steps of each thread, under a fair bound.
+    pub(crate) fn new(graph: &'g Graph, lengths: Vec<u32>, yields: Option<u32>) -> Self {
+        let yields = yields.filter(|_| graph.events.iter().any(|event| event.op.yields()));
+        let counts = |line: &ThreadLine| {
+            let steps = line.events.iter().map(|event| u32::from(graph.events[*event as usize].op.yields()));
+            let counts = steps.scan(0, |count, one| {
+                *count += one;
+                Some(*count)
+            });
+            std::iter::once(0).chain(counts).collect()
+        };
+        let fair = yields.map(|yields| (yields, graph.threads.iter().map(counts).collect()));
+        PartialOrder { graph, lengths, extra: None, fair }
+    }
+
+    /// How often a thread has yielded there, and the fair bound.
+    fn yielded(&self, taken: &[u32], thread: usize) -> Option<(u32, u32)> {
+        let (bound, counts) = self.fair.as_ref()?;
+        let counts = &counts[thread];
+        Some((counts[(taken[thread] as usize).min(counts.len() - 1)], *bound))
+    }
+
+    /// Whether the fair bound holds a thread back there.
+    fn held_back(&self, taken: &[u32], thread: usize) -> bool {
+        self.yielded(taken, thread).is_some_and(|(count, bound)| {
+            count > bound
+                && (0..taken.len()).any(|other| {
+                    let behind =
+                        self.yielded(taken, other).is_some_and(|(less, _)| count - less.min(count) > bound);
+                    behind && self.graph.status(taken, ThreadId(other as u32)) != Status::Blocked
+                })
+        })
     }
 
     /// With one more step of a thread: the next that it is about to take.
@@ -68,16 +161,18 @@ impl<'g> PartialOrder<'g> {
         self
     }
 
-    /// With the last step of a thread as the additional one: it needs only what it depends on, and not, like a
-    /// step that ends an execution, everything.
-    pub(crate) fn up_to(mut self, thread: usize) -> Self {
+    /// With the last step of a thread as the additional one: it needs only what it depends on, and the step that
+    /// it raced with, and not, like a step that ends an execution, everything.
+    pub(crate) fn up_to(mut self, thread: usize, raced: Option<usize>) -> Self {
         let graph = self.graph;
         let line = &graph.threads[thread];
         let number = self.lengths[thread] as usize - 1;
         let step = line.events[number];
         let op = graph.events[step as usize].op;
         let before = number.checked_sub(1).map(|last| line.events[last]).or(line.creator);
-        let conflicts = (0..step).filter(|event| graph.events[*event as usize].op.conflicts_with(&op));
+        let conflicts = (0..step).filter(|event| {
+            raced == Some(*event as usize) || graph.events[*event as usize].op.conflicts_with(&op)
+        });
         let clock = self.join(before.into_iter().chain(conflicts));
         self.extra = Some((thread, op, clock));
         self
@@ -119,6 +214,13 @@ impl<'g> PartialOrder<'g> {
         if extra_taken {
             return false; // What comes after it is not known.
         }
+        let may_be_held_back = match charge {
+            Charge::All => self.held_back(taken, thread),
+            Charge::Certain => self.yielded(taken, thread).is_some_and(|(count, bound)| count > bound),
+        };
+        if may_be_held_back {
+            return false;
+        }
         let last = number.checked_sub(1).map(|last| &self.graph.events[line.events[last] as usize].op);
         if last.is_some_and(Op::yields) {
             return false;
@@ -140,6 +242,11 @@ impl<'g> PartialOrder<'g> {
                 return false;
             }
         }
+        let waits_for_nothing = |(_, gate): &(Op, Gate)| gate.object.is_none() && !gate.needs_signal;
+        let ended = line.ended && number == line.events.len();
+        if !ended && line.pending.get(number).is_some_and(waits_for_nothing) {
+            return true;
+        }
         self.graph.status(taken, ThreadId(thread as u32)) == Status::Enabled
     }
 
@@ -156,21 +263,23 @@ impl<'g> PartialOrder<'g> {
 
     /// Whether it can be linearized with at most so many preemptions that every continuation has to pay too.
     pub(crate) fn within(&self, most: u32) -> bool {
-        let (mut seen, mut now) = (HashSet::new(), vec![(vec![0; self.lengths.len()], None)]);
+        let Some(packing) = Packing::new(&self.lengths) else { return true };
+        let mut taken = vec![0; self.lengths.len()];
+        let (mut seen, mut now, mut next) = (Seen::default(), vec![0], Vec::new());
         for _ in 0..=most {
-            let mut next = Vec::new();
             while let Some(state) = now.pop() {
-                if state.0 == self.lengths || seen.len() > MOST_STATES {
+                packing.taken(state, &self.lengths, &mut taken);
+                if taken == self.lengths || seen.len() > MOST_STATES {
                     return true;
                 }
-                if !seen.contains(&state) {
-                    self.moves(&state, Charge::Certain, |after, costs| {
-                        if costs { next.push(after) } else { now.push(after) }
+                if seen.insert(state) {
+                    self.moves(&taken, packing.last(state), Charge::Certain, |thread, costs| {
+                        let states = if costs { &mut next } else { &mut now };
+                        states.push(packing.and(state, thread));
                     });
-                    seen.insert(state);
                 }
             }
-            now = next;
+            std::mem::swap(&mut now, &mut next);
         }
         false
     }
@@ -178,23 +287,25 @@ impl<'g> PartialOrder<'g> {
     /// A linearization with the fewest preemptions, if these are at most so many: of all of it, or with
     /// [`up_to`](Self::up_to) of as much as it takes to get there.
     pub(crate) fn cheapest(&self, most: u32) -> Result<Option<Vec<usize>>, TooMany> {
+        let packing = Packing::new(&self.lengths).ok_or(TooMany)?;
         let arrived = |taken: &[u32]| match &self.extra {
             Some((thread, ..)) => taken[*thread] == self.lengths[*thread],
             None => taken == self.lengths,
         };
+        let mut taken = vec![0; self.lengths.len()];
         // States, each with the one before it.
-        let mut states: Vec<(State, usize)> = vec![((vec![0; self.lengths.len()], None), 0)];
-        let (mut seen, mut now) = (HashSet::new(), vec![0]);
+        let mut states: Vec<(u128, usize)> = vec![(0, 0)];
+        let (mut seen, mut now, mut next) = (Seen::default(), vec![0], Vec::new());
         for _ in 0..=most {
-            let mut next = Vec::new();
             while let Some(index) = now.pop() {
-                let state = states[index].0.clone();
-                if arrived(&state.0) {
+                let (state, _) = states[index];
+                packing.taken(state, &self.lengths, &mut taken);
+                if arrived(&taken) {
                     let mut threads = Vec::new();
                     let mut at = index;
-                    while let ((_, Some(thread)), before) = &states[at] {
-                        threads.push(*thread);
-                        at = *before;
+                    while let Some(thread) = packing.last(states[at].0) {
+                        threads.push(thread);
+                        at = states[at].1;
                     }
                     threads.reverse();
                     return Ok(Some(threads));
@@ -202,33 +313,28 @@ impl<'g> PartialOrder<'g> {
                 if seen.len() > MOST_STATES {
                     return Err(TooMany);
                 }
-                if !seen.contains(&state) {
-                    self.moves(&state, Charge::All, |after, costs| {
-                        if costs {
-                            next.push(states.len())
-                        } else {
-                            now.push(states.len())
-                        }
-                        states.push((after, index));
+                if seen.insert(state) {
+                    self.moves(&taken, packing.last(state), Charge::All, |thread, costs| {
+                        let indices = if costs { &mut next } else { &mut now };
+                        indices.push(states.len());
+                        states.push((packing.and(state, thread), index));
                     });
-                    seen.insert(state);
                 }
             }
-            now = next;
+            std::mem::swap(&mut now, &mut next);
         }
         Ok(None)
     }
 
-    /// The states after one more step, each with whether it costs a preemption; what should be tried first
-    /// comes last.
-    fn moves(&self, state: &State, charge: Charge, mut to: impl FnMut(State, bool)) {
-        let (taken, last) = state;
+    /// The threads that can take one more step, each with whether that costs a preemption; what should be tried
+    /// first comes last.
+    fn moves(&self, taken: &[u32], last: Option<usize>, charge: Charge, mut to: impl FnMut(usize, bool)) {
         let preempts = last.is_some_and(|last| self.preempts(taken, last, charge));
-        let others = (0..taken.len()).filter(|thread| Some(*thread) != *last);
-        for thread in others.chain(*last).filter(|thread| self.available(taken, *thread)) {
-            let mut after = taken.clone();
-            after[thread] += 1;
-            to((after, Some(thread)), preempts && Some(thread) != *last);
+        let others = (0..taken.len()).filter(|thread| Some(*thread) != last);
+        for thread in others.chain(last).filter(|thread| self.available(taken, *thread)) {
+            if charge == Charge::Certain || !self.held_back(taken, thread) {
+                to(thread, preempts && Some(thread) != last);
+            }
         }
     }
 }

@@ -1,0 +1,120 @@
+//! Limits on time and memory, and interruptions: a clean end that says what was covered.
+
+use std::time::Duration;
+
+use selvedge_core::{Outcome, Verdict};
+use selvedge_promela::{Options, Progress, Search, StoreKind, check, parse};
+
+/// Three processes that lose each other's updates; with `bad`, one that is not content when all but a few are lost.
+fn counters(bad: bool) -> selvedge_promela::Model {
+    let last = if bad { "active proctype L() { done == 3 -> assert(x > 2) }" } else { "" };
+    let top = if bad { 3 } else { 5 };
+    let text = format!(
+        "byte x, done;\nactive [3] proctype P() {{ byte i, t; do :: i < {top} -> t = x; x = t + 1; i++ \
+         :: else -> break od; done++ }}\n{last}"
+    );
+    parse(&text, "counters.pml", None, &[]).expect("it is a model")
+}
+
+fn run(options: &Options, bad: bool, progress: &mut dyn FnMut(Progress) -> bool) -> Outcome {
+    check(&counters(bad), options, progress).expect("it is checked").outcome
+}
+
+fn gap(outcome: &Outcome) -> (&str, Option<u32>) {
+    match &outcome.verdict {
+        Verdict::Inconclusive(gap) => {
+            let covered = gap.covered.as_ref();
+            assert!(covered.is_none_or(|guarantee| !guarantee.complete));
+            (&gap.reason, covered.and_then(|guarantee| guarantee.bounds.preemptions))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+const SEARCHES: [Search; 4] = [Search::Layered, Search::Dfs, Search::Bfs, Search::Bcs];
+
+#[test]
+fn the_memory_limit_is_kept_and_named() {
+    let limit = 4 << 20;
+    for search in SEARCHES {
+        let options = Options { search, memory: Some(limit), ..Options::default() };
+        let outcome = run(&options, false, &mut |_| true);
+        let (reason, covered) = gap(&outcome);
+        assert!(reason.contains("memory limit of 4194304 bytes"), "{search:?}: {reason}");
+        let statistics = &outcome.statistics;
+        // A table that grows doubles; the limit is looked at between two growths.
+        assert!(statistics.peak_memory_bytes.expect("it is counted") < 3 * limit, "{search:?}");
+        assert!(statistics.states.expect("they are counted") > 10_000, "{search:?}");
+        // What was covered are the bounds that were finished, and their rows are there.
+        let bounded = matches!(search, Search::Layered | Search::Bcs);
+        assert_eq!(covered.is_some(), bounded, "{search:?}");
+        assert_eq!(outcome.rows.last().map(|row| row.bound), covered, "{search:?}");
+    }
+}
+
+#[test]
+fn the_time_limit_is_kept_and_named() {
+    for search in SEARCHES {
+        for store in [StoreKind::Exact, StoreKind::HashCompact] {
+            let time = Duration::from_millis(30);
+            let options = Options { search, store, time: Some(time), ..Options::default() };
+            let outcome = run(&options, false, &mut |_| true);
+            let (reason, covered) = gap(&outcome);
+            assert!(reason.contains("time limit of 0.03 s"), "{search:?}: {reason}");
+            assert!(outcome.statistics.elapsed >= time && outcome.statistics.elapsed < 100 * time);
+            assert_eq!(outcome.rows.last().map(|row| row.bound).filter(|_| covered.is_some()), covered);
+        }
+    }
+}
+
+#[test]
+fn an_interruption_is_no_time_limit() {
+    let options = Options { time: Some(Duration::from_secs(600)), ..Options::default() };
+    let outcome = run(&options, false, &mut |progress| progress.states < 1000);
+    assert!(gap(&outcome).0.contains("interrupted"), "{}", gap(&outcome).0);
+}
+
+/// Where the way to a violation cannot be shown, the answer says that there is one, and vouches only for less.
+#[test]
+fn a_limit_in_the_second_pass_says_that_there_is_a_violation() {
+    for search in [Search::Layered, Search::Bcs] {
+        let whole = run(&Options { search, ..Options::default() }, true, &mut |_| true);
+        let bound = whole.violation().expect("there is one").preemptions;
+        assert!(bound > 0);
+        // The second pass begins where the number of states falls.
+        let (mut most, mut second) = (0, false);
+        let outcome = run(&Options { search, ..Options::default() }, true, &mut |progress| {
+            second |= progress.states < most;
+            most = most.max(progress.states);
+            !second
+        });
+        assert!(second, "{search:?}");
+        let (reason, covered) = gap(&outcome);
+        let expected = format!("a violation with {bound} preemption");
+        assert!(reason.contains("interrupted") && reason.contains(&expected), "{search:?}: {reason}");
+        assert_eq!(covered, Some(bound - 1), "{search:?}");
+        assert_eq!(outcome.rows.last().map(|row| row.bound), Some(bound - 1), "{search:?}");
+    }
+}
+
+/// The time limit holds in the second pass too: it ends within the limit, whichever pass it is in.
+#[test]
+fn the_second_pass_has_the_same_time_limit() {
+    let mut shown = Duration::ZERO;
+    let whole = run(&Options::default(), true, &mut |progress| {
+        shown = progress.elapsed;
+        true
+    });
+    assert!(whole.violation().is_some());
+    // Two thirds of the time that both passes take: the first is over, the second is not.
+    let limit = shown * 2 / 3;
+    let options = Options { time: Some(limit), ..Options::default() };
+    let outcome = run(&options, true, &mut |progress| {
+        // The clock is looked at every few thousand steps.
+        assert!(progress.elapsed < limit + Duration::from_secs(2), "{:?} of {limit:?}", progress.elapsed);
+        true
+    });
+    if let Verdict::Inconclusive(gap) = &outcome.verdict {
+        assert!(gap.reason.contains("time limit"), "{}", gap.reason);
+    }
+}
