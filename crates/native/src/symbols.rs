@@ -170,14 +170,6 @@ impl Symbols {
     }
 }
 
-/// A name as the source has it. In C a variable may be called `x`, which in C++ is how a type is written for the linker.
-fn demangled(name: &str) -> String {
-    match name.starts_with("_Z") || name.starts_with("_R") {
-        true => addr2line::demangle_auto(name.into(), None).into_owned(),
-        false => name.to_string(),
-    }
-}
-
 fn is_of_the_system(file: &str) -> bool {
     file.starts_with("/usr/")
         || file.starts_with("./nptl")
