@@ -11,7 +11,7 @@ fn main() {
     println!("cargo::rerun-if-changed={}", source.display());
     let variable = |name: &str| std::env::var(name).expect("cargo sets it");
     if variable("CARGO_CFG_TARGET_OS") != "linux" || variable("CARGO_CFG_TARGET_ARCH") != "x86_64" {
-        println!("cargo::error=C and C++ programs can be checked on Linux on x86_64 only");
+        // The crate is empty there.
         return;
     }
     let library = PathBuf::from(variable("OUT_DIR")).join("libselvedge_pthread.so");

@@ -89,6 +89,7 @@ pub(crate) fn report(report: &Report) -> anyhow::Result<Status> {
 }
 
 /// `selvedge cc` and `selvedge c++`: the compiler's exit status is the command's.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) fn compile(compiler: &str, compile: &Compile) -> anyhow::Result<Status> {
     let failed = |error| anyhow!("cannot compile with {compiler}: {error}; is it installed?");
     let mut command = selvedge_native::compiler(compiler, &compile.words).map_err(failed)?;
@@ -96,6 +97,12 @@ pub(crate) fn compile(compiler: &str, compile: &Compile) -> anyhow::Result<Statu
         Some(0) => Ok(Status::Holds),
         status => std::process::exit(status.unwrap_or(2)),
     }
+}
+
+/// Elsewhere there is nothing to compile for.
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub(crate) fn compile(compiler: &str, _: &Compile) -> anyhow::Result<Status> {
+    bail!("selvedge compiles with {compiler} on Linux on x86_64 only")
 }
 
 fn finish(sink: &mut Sink, answer: &Answer) -> anyhow::Result<Status> {

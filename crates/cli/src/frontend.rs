@@ -1,6 +1,7 @@
 //! The front ends: each takes one kind of file to an engine. A new one is a file here and a line in
 //! [`FRONT_ENDS`].
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod native;
 mod promela;
 mod rust;
@@ -16,8 +17,13 @@ use crate::args::Options;
 use crate::output::Status;
 
 /// Every front end; the first that accepts a file gets it.
-const FRONT_ENDS: &[&FrontEnd] =
-    &[&rust::FRONT_END, &promela::FRONT_END, &symbolic::FRONT_END, &native::FRONT_END];
+const FRONT_ENDS: &[&FrontEnd] = &[
+    &rust::FRONT_END,
+    &promela::FRONT_END,
+    &symbolic::FRONT_END,
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    &native::FRONT_END,
+];
 
 /// What takes one kind of file to an engine.
 pub(crate) struct FrontEnd {

@@ -58,6 +58,7 @@ pub struct NativeProgram {
     output: File,
     patience: Duration,
     race_mode: bool,
+    suspects: Vec<String>,
 }
 
 impl NativeProgram {
@@ -86,6 +87,7 @@ impl NativeProgram {
             output,
             patience: Duration::from_secs(20),
             race_mode: false,
+            suspects: found.suspects,
         })
     }
 
@@ -126,6 +128,12 @@ impl NativeProgram {
             )));
         }
         Ok(NativeProgram { race_mode, ..self })
+    }
+
+    /// What in it may make it depend on more than its schedule, by the functions that it calls: "random numbers
+    /// (getrandom)".
+    pub fn suspects(&self) -> &[String] {
+        &self.suspects
     }
 
     /// What the last execution has printed, to standard output and standard error, as far as it is of interest: at
@@ -286,9 +294,22 @@ fn is_executable(path: &Path) -> bool {
     unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 }
 }
 
+/// What programs depend on beside their schedule, and the functions that show it.
+const SUSPECTS: [(&str, &[&str]); 5] = [
+    ("random numbers", &["getrandom", "getentropy", "arc4random", "arc4random_uniform", "arc4random_buf"]),
+    ("numbers of processes and threads", &["getpid", "getppid", "gettid"]),
+    (
+        "files that an execution changes",
+        &["open", "open64", "fopen", "fopen64", "openat", "creat", "unlink", "rename"],
+    ),
+    ("the network or other processes", &["socket", "connect", "pipe", "posix_spawn", "system", "popen"]),
+    ("the system's clocks", &["clock_getres", "times", "getrusage"]),
+];
+
 struct Found {
     cancels: bool,
     is_instrumented: bool,
+    suspects: Vec<String>,
 }
 
 /// Looks at an executable; an error says why it cannot be checked.
@@ -331,7 +352,15 @@ fn examine(data: &[u8]) -> Result<Found, String> {
         file.dynamic_symbols()
             .any(|symbol| symbol.is_undefined() && symbol.name().is_ok_and(|found| found == name))
     };
-    Ok(Found { cancels: asks("pthread_cancel"), is_instrumented: asks("__tsan_init") })
+    let suspects = SUSPECTS.iter().filter_map(|(what, names)| {
+        let asked: Vec<_> = names.iter().copied().filter(|name| asks(name)).collect();
+        (!asked.is_empty()).then(|| format!("{what} ({})", asked.join(", ")))
+    });
+    Ok(Found {
+        cancels: asks("pthread_cancel"),
+        is_instrumented: asks("__tsan_init"),
+        suspects: suspects.collect(),
+    })
 }
 
 #[cfg(test)]

@@ -21,6 +21,8 @@
 //!
 //! Nothing is allocated here: the program's heap is the program's.
 
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
 mod barrier;
 mod c11;
 mod cancel;
@@ -44,6 +46,3 @@ mod thread;
 mod time;
 mod tsan;
 mod verifier;
-
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-compile_error!("the runtime is for Linux on x86_64");

@@ -8,6 +8,7 @@ use anyhow::{anyhow, bail};
 use selvedge_core::{Outcome, Verdict};
 use selvedge_native::{NativeProgram, Search};
 use selvedge_report::{Origin, Report};
+use selvedge_stateless::Error;
 
 use super::{Answer, Checked, FrontEnd, Request};
 use crate::output::quote;
@@ -84,8 +85,21 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
             })
         }
     };
-    let outcome =
-        with_output(outcome.map_err(|error| anyhow!("{file} cannot be checked: {error}"))?, &program);
+    let outcome = outcome.map_err(|error| match error {
+        Error::Nondeterministic { step, difference, location } => {
+            let place = location.map_or_else(String::new, |location| format!(" ({location})"));
+            let suspects = match program.suspects() {
+                [] => "look for addresses that it prints or compares, or memory that it uses uninitialised".into(),
+                some => format!("it may be {}", some.join("; or ")),
+            };
+            anyhow!(
+                "{file} is not deterministic: run again with the same schedule, it differs at step {step}{place}: \
+                 {difference}. A checked program must depend on nothing but the schedule; {suspects}"
+            )
+        }
+        error => anyhow!("{file} cannot be checked: {error}"),
+    });
+    let outcome = with_output(outcome?, &program);
     let arguments = options.given().into_iter();
     let origin = Origin {
         file,

@@ -217,5 +217,37 @@ int main(int count, char **arguments) {
     let counter = folder.join("counter");
     std::fs::write(&counter, "0").unwrap();
     let seen = run(&["check", program.to_str().unwrap(), "--", counter.to_str().unwrap()], 2);
-    assert!(seen.err.contains("not deterministic"), "{seen:?}");
+    assert!(seen.err.contains("not deterministic") && seen.err.contains("fopen"), "{seen:?}");
+}
+
+/// `selvedge cc` in the place of a compiler: to an object, then to a program; what the compiler says is said.
+#[test]
+fn a_program_is_compiled_for_every_access() {
+    if !has_gcc("a_program_is_compiled_for_every_access") {
+        return;
+    }
+    let folder = fresh("native-cc");
+    let text = "#include <pthread.h>\nint x;\nvoid *f(void *p) { x++; return p; }\nint main(void) { pthread_t t; \
+                pthread_create(&t, 0, f, 0); x++; pthread_join(t, 0); return x != 2; }\n";
+    std::fs::write(folder.join("race.c"), text).unwrap();
+    std::fs::write(folder.join("wrong.c"), "int main(void) { return y; }\n").unwrap();
+    let compile = |words: &[&str]| {
+        let mut command = selvedge(&[&["cc"][..], words].concat());
+        command.current_dir(&folder).env("XDG_CACHE_HOME", folder.join("cache"));
+        Seen::from(command.output().unwrap())
+    };
+    let seen = compile(&["-O2", "-Wall", "-Werror", "-c", "race.c", "-o", "race.o"]);
+    assert_eq!((seen.status, seen.err.as_str()), (Some(0), ""), "{seen:?}");
+    let seen = compile(&["race.o", "-o", "race"]);
+    assert_eq!(seen.status, Some(0), "{seen:?}");
+    let program = folder.join("race");
+    assert!(Command::new(&program).status().unwrap().success(), "it runs by itself");
+    let seen = run(&["check", program.to_str().unwrap()], 1);
+    assert!(seen.out.contains("data-race at") && seen.out.contains("race.c:"), "{seen:?}");
+    assert!(seen.out.contains("data race on memory x"), "{seen:?}");
+    let seen = run(&["check", program.to_str().unwrap(), "--race-mode", "--strategy", "icb"], 1);
+    assert!(seen.out.contains("data-race"), "{seen:?}");
+    let seen = compile(&["-c", "wrong.c"]);
+    assert_eq!(seen.status, Some(1), "{seen:?}");
+    assert!(seen.err.contains("wrong.c:1"), "{seen:?}");
 }

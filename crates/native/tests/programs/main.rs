@@ -1,9 +1,12 @@
 //! Programs in C and C++, compiled and checked. One test binary, so that its parts share what compiles them.
 
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
 mod common;
 mod conformance;
 mod examples;
 mod generated;
 mod instrumented;
 mod papers;
+mod refused;
 mod software;

@@ -1,0 +1,48 @@
+//! What cannot be controlled is refused, with the call.
+
+use std::path::Path;
+use std::process::Command;
+
+use selvedge_native::{NativeProgram, Search};
+
+use crate::common::has;
+
+/// Why a program text cannot be checked.
+#[track_caller]
+fn refusal(name: &str, text: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (source, program) = (folder.join(format!("{name}.c")), folder.join(name));
+    std::fs::write(&source, text).unwrap();
+    let compiled =
+        Command::new("gcc").args(["-g", "-pthread", "-o"]).arg(&program).arg(&source).status().unwrap();
+    assert!(compiled.success());
+    let program = NativeProgram::open(&program).unwrap();
+    Search::default().check(&program, None, &mut |_| ()).unwrap_err().to_string()
+}
+
+#[test]
+fn what_cannot_be_controlled_is_refused() {
+    if !has("gcc", "what_cannot_be_controlled_is_refused") {
+        return;
+    }
+    let early = "#include <pthread.h>\n#include <unistd.h>\nstatic void *f(void *p) { pause(); return p; }\n\
+                 __attribute__((constructor)) static void before(void) { pthread_t t; pthread_create(&t, 0, f, 0); }\n\
+                 int main(void) { return 0; }\n";
+    assert!(refusal("refused-early", early).contains("before main"));
+    let asynchronous = "#include <pthread.h>\nint main(void) {\n\
+                        pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, 0);\n\
+                        return pthread_cancel(pthread_self()); }\n";
+    let message = refusal("refused-asynchronous", asynchronous);
+    assert!(
+        message.contains("asynchronous cancellation") && message.contains("refused-asynchronous.c:3"),
+        "{message}"
+    );
+    let late = "#include <pthread.h>\n#include <stdlib.h>\nstatic void *f(void *p) { return p; }\n\
+                static void after(void) { pthread_t t; pthread_create(&t, 0, f, 0); }\n\
+                int main(void) { atexit(after); return 0; }\n";
+    let message = refusal("refused-late", late);
+    assert!(message.contains("while the process exits"), "{message}");
+    let signal = "#include <pthread.h>\n#include <signal.h>\n\
+                  int main(void) { return pthread_kill(pthread_self(), SIGUSR1); }\n";
+    assert!(refusal("refused-signal", signal).contains("sends a signal"));
+}
