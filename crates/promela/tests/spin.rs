@@ -130,7 +130,9 @@ fn an_example_counts_as_in_spin_without_its_formulas() {
 }
 
 /// What Spin's grammar allows and few texts use.
-const ACCEPTED: [&str; 12] = [
+const ACCEPTED: [&str; 14] = [
+    "byte a, b; proctype A() { a++; a++ } proctype B() { b++; b++ } init { atomic { run A() priority 1; run B() priority 4 } }",
+    "byte a, b; active proctype A() priority 1 { a++; a++ } active proctype B() priority 4 { b++; b++; (a == 1); b++ }",
     "byte a -> byte b = 2; active proctype P() { byte c -> byte d = 3 -> c = d; a = b; assert(a == 2) } -> byte e;",
     "proctype P(byte a;; byte b) { assert(a + b == 3) } init { run P(1, 2) }",
     "chan c = [2] of { byte }; byte x = 3; active proctype P() { c!3; c?(eval(x)); c!4; c?(x); assert(x == 4) }",
