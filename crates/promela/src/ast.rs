@@ -375,7 +375,7 @@ pub struct Model {
     pub ltl: Vec<Ltl>,
     /// The first use of `_last`, if any.
     pub uses_last: bool,
-    /// Priorities decide who moves: the model reads or sets them.
+    /// Priorities decide who moves: the model gives, reads or sets them.
     pub uses_priority: bool,
     /// Labels that remote references name: control rests at them even on a `goto`, as in Spin.
     pub remote_labels: Vec<(usize, String)>,

@@ -264,6 +264,7 @@ impl Parser {
             process.params = process.locals.len();
         }
         if self.accept_word("priority") {
+            self.model.uses_priority = true;
             let priority = self.constant("a priority")?.clamp(1, 255) as u32;
             self.current.as_mut().expect("just begun").priority = priority;
         }

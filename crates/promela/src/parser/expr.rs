@@ -227,7 +227,11 @@ impl Parser {
                 return self.fail(self.at(), "expected an argument, found ')'");
             }
         }
-        let priority = if self.accept_word("priority") { Some(Box::new(self.unary()?)) } else { None };
+        let mut priority = None;
+        if self.accept_word("priority") {
+            self.model.uses_priority = true;
+            priority = Some(Box::new(self.unary()?));
+        }
         Ok(Expr { kind: ExprKind::Run { proc, args, priority }, at })
     }
 
