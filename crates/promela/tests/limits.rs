@@ -53,6 +53,22 @@ fn the_memory_limit_is_kept_and_named() {
 }
 
 #[test]
+fn the_depth_limit_is_kept_and_named() {
+    for search in [Search::Dfs, Search::Bfs] {
+        let states = |depth| {
+            let options = Options { search, depth, ..Options::default() };
+            let outcome = run(&options, false, &mut |_| true);
+            (outcome.statistics.states.expect("they are counted"), outcome)
+        };
+        let (some, outcome) = states(Some(8));
+        assert!(gap(&outcome).0.contains("8"), "{search:?}: {}", gap(&outcome).0);
+        let (more, _) = states(Some(9));
+        let (all, outcome) = states(None);
+        assert!(some < more && more < all && outcome.holds(), "{search:?}: {some} {more} {all}");
+    }
+}
+
+#[test]
 fn the_time_limit_is_kept_and_named() {
     for search in SEARCHES {
         for store in [StoreKind::Exact, StoreKind::HashCompact] {

@@ -48,7 +48,7 @@ pub struct Limits {
     pub memory: Option<u64>,
     /// Time that it may take.
     pub time: Option<Duration>,
-    /// Steps of the longest path (depth-first searches only).
+    /// Steps of the longest path (depth- and breadth-first searches only).
     pub depth: Option<u64>,
 }
 

@@ -13,7 +13,7 @@
 //! order: along steps that were taken alone, the time of expansion grows, so every chain of postponements
 //! ends in a state that postpones nothing.
 
-use super::{Budget, Found, Options, Problem, Progress, Report, Search};
+use super::{Budget, Found, Options, Problem, Progress, Report, Search, Stop};
 use crate::store::{Exact, Handle};
 use crate::system::{Fault, Successors, TransitionSystem, expand_all};
 
@@ -93,7 +93,12 @@ pub(super) fn worklist<S: TransitionSystem>(
     report.state_bytes = first.len() as u64;
     let (mut out, mut state) = (Successors::default(), Vec::new());
     let mut hashes = Vec::new();
+    let mut truncated = false;
     while let Some((current, depth)) = open.take(system, &store) {
+        if depth + 1 >= budget.depth() {
+            truncated = true;
+            continue;
+        }
         state.clear();
         let tail = store.tail(current);
         state.extend_from_slice(&tail[..system.length(tail)]);
@@ -168,6 +173,9 @@ pub(super) fn worklist<S: TransitionSystem>(
             report.stopped = Some(stop);
             break;
         }
+    }
+    if truncated && report.stopped.is_none() {
+        report.stopped = Some(Stop::Depth);
     }
     report.complete = report.stopped.is_none() && (report.found.is_none() || options.all_errors);
     report.states = store.len();

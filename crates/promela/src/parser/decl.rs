@@ -397,6 +397,10 @@ impl Parser {
                 );
             }
             array = Some(length as u32);
+            // As in Spin's verifier, whose arrays have no elements smaller than a byte.
+            if matches!(ty, Type::Basic(Basic::Bit | Basic::Bool)) {
+                ty = Type::Basic(Basic::Byte);
+            }
             self.expect("]")?;
         }
         let mut var = Var { name: name.to_string(), ty, array, init: None, chan: None, hidden, at };
