@@ -1,5 +1,5 @@
 // A thread throws what nobody catches.
-// expect: crash preemptions=0 says=abort was called
+// expect: crash preemptions=0 says=an exception is not caught: std::runtime_error
 #include <mutex>
 #include <stdexcept>
 #include <thread>

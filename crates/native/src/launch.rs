@@ -15,7 +15,7 @@ use selvedge_stateless::{Execution, LaunchError, Program};
 
 use crate::area::{SharedArea, memory_file};
 use crate::execution::NativeExecution;
-use crate::protocol::AREA_VARIABLE;
+use crate::protocol::{AREA_VARIABLE, BIND_MARK};
 
 /// The runtime, as `build.rs` has built it.
 pub(crate) const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libselvedge_pthread.so"));
@@ -187,6 +187,10 @@ impl NativeProgram {
             .env(AREA_VARIABLE, shared.as_raw_fd().to_string());
         if let Some(before) = std::env::var_os("LD_PRELOAD") {
             command.env("SELVEDGE_PRELOAD_BEFORE", before);
+        }
+        if std::env::var_os("LD_BIND_NOW").is_none() {
+            // Functions are looked up once, rather than by every execution that calls them.
+            command.env("LD_BIND_NOW", "1").env(BIND_MARK.to_str().expect("ASCII"), "1");
         }
         // SAFETY: only system calls between fork and exec.
         unsafe {

@@ -1,7 +1,9 @@
-//! What ends an execution by itself: failed assertions, `abort`, and signals that mean a crash.
+//! What ends an execution by itself: failed assertions, `abort`, C++ exceptions that nobody catches, and signals that mean
+//! a crash.
 
 use std::cell::UnsafeCell;
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use crate::protocol::stop;
 use crate::runtime::{is_on, rt};
@@ -110,6 +112,76 @@ pub(crate) unsafe extern "C-unwind" fn __assert_fail(
     unreachable!("a failed assertion does not return")
 }
 
+/// Whether C++ gives up, and what it did about that before.
+static TERMINATES: AtomicBool = AtomicBool::new(false);
+static BEFORE: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Whether the program has C++'s library.
+static CPP: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn set_cpp() {
+    CPP.store(true, Ordering::Relaxed);
+}
+
+/// A function of C++'s library, if the program has that.
+fn cpp(name: &CStr) -> Option<*mut c_void> {
+    if !CPP.load(Ordering::Relaxed) {
+        return None;
+    }
+    // SAFETY: a C string; a null handle means everything that is loaded.
+    let found = unsafe { sys::dlsym(std::ptr::null_mut(), name.as_ptr()) };
+    (!found.is_null()).then_some(found)
+}
+
+/// Makes it known when C++ gives up: `abort`, which it calls then, is called by programs too.
+pub(crate) fn catch_terminate() {
+    if let Some(set) = cpp(c"_ZSt13set_terminatePFvvE") {
+        // SAFETY: `std::set_terminate` takes a function and gives the one before.
+        unsafe {
+            let set: unsafe extern "C-unwind" fn(unsafe extern "C-unwind" fn()) -> *mut c_void =
+                std::mem::transmute(set);
+            BEFORE.store(set(terminated), Ordering::Relaxed);
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn terminated() {
+    TERMINATES.store(true, Ordering::Relaxed);
+    let before = BEFORE.load(Ordering::Relaxed);
+    if !before.is_null() {
+        // SAFETY: what C++'s library does, which is to print what the exception says, and to call `abort`.
+        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn()>(before)() };
+    }
+    // SAFETY: takes nothing.
+    unsafe { abort() }
+}
+
+/// The type of the exception that is being handled, as the source has it.
+fn exception_type() -> Option<&'static [u8]> {
+    let current = cpp(c"__cxa_current_exception_type")?;
+    let demangle = cpp(c"__cxa_demangle")?;
+    // SAFETY: the functions are of the C++ ABI. A `std::type_info` has a pointer to its name after that to its virtual
+    // table. What is demangled is allocated, and left to the end of the process, which is near.
+    unsafe {
+        let current: unsafe extern "C-unwind" fn() -> *const *const c_char = std::mem::transmute(current);
+        let information = current();
+        if information.is_null() {
+            return None;
+        }
+        let mangled = *information.add(1);
+        let mut status = 0;
+        let demangle: unsafe extern "C-unwind" fn(
+            *const c_char,
+            *mut c_char,
+            *mut usize,
+            *mut c_int,
+        ) -> *const c_char = std::mem::transmute(demangle);
+        let name = demangle(mangled, std::ptr::null_mut(), std::ptr::null_mut(), &raw mut status);
+        let name = if name.is_null() { mangled } else { name };
+        Some(CStr::from_ptr(name).to_bytes())
+    }
+}
+
 /// `abort`.
 ///
 /// # Safety
@@ -117,7 +189,13 @@ pub(crate) unsafe extern "C-unwind" fn __assert_fail(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn abort() -> ! {
     if is_on() {
-        rt().stop(stop::CRASH, frame!(), 0, &[b"abort was called"]);
+        let frame = frame!();
+        let message: [&[u8]; 2] = match TERMINATES.load(Ordering::Relaxed).then(exception_type) {
+            Some(Some(name)) => [b"an exception is not caught: ", name],
+            Some(None) => [b"std::terminate was called", b""],
+            None => [b"abort was called", b""],
+        };
+        rt().stop(stop::CRASH, frame, 0, &message);
     }
     // SAFETY: passed on.
     unsafe { real!(c"abort", fn())() };

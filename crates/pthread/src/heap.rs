@@ -5,6 +5,7 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::memory;
 use crate::protocol::stop;
@@ -37,6 +38,23 @@ pub(crate) fn freed_block(address: usize) -> Option<(usize, usize)> {
     queue().blocks.iter().copied().find(|(at, size)| (*at..at + size).contains(&address))
 }
 
+/// The C library's `free`. To look that up may free what the lookup before has left, which is then lost: it is a message
+/// of some bytes, once.
+///
+/// # Safety
+/// As the C library's.
+unsafe fn give_back(block: *mut c_void) {
+    static LOOKS: AtomicBool = AtomicBool::new(false);
+    static FOUND: AtomicBool = AtomicBool::new(false);
+    if !FOUND.load(Ordering::Relaxed) && LOOKS.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let free = real!(c"free", fn(*mut c_void));
+    FOUND.store(true, Ordering::Relaxed);
+    // SAFETY: passed on.
+    unsafe { free(block) };
+}
+
 /// Takes a block out of use. Says whether the C library is to have it back now.
 fn retire(block: *mut c_void, frame: Frame) -> bool {
     let address = block as usize;
@@ -56,7 +74,7 @@ fn retire(block: *mut c_void, frame: Frame) -> bool {
     queue.next = (queue.next + 1) % BLOCKS;
     if old != 0 {
         // SAFETY: it was freed by the program, and not given back since.
-        unsafe { real!(c"free", fn(*mut c_void))(old as *mut c_void) };
+        unsafe { give_back(old as *mut c_void) };
     }
     false
 }
@@ -71,7 +89,7 @@ pub(crate) unsafe extern "C-unwind" fn free(block: *mut c_void) {
         return;
     }
     // SAFETY: passed on.
-    unsafe { real!(c"free", fn(*mut c_void))(block) };
+    unsafe { give_back(block) };
 }
 
 /// `realloc`.
@@ -102,7 +120,7 @@ pub(crate) unsafe extern "C-unwind" fn realloc(block: *mut c_void, size: usize) 
             }
             std::ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast::<u8>(), old.min(size));
             if retire(block, frame) {
-                real!(c"free", fn(*mut c_void))(block);
+                give_back(block);
             }
             return new;
         }

@@ -18,6 +18,9 @@ pub(crate) const MAGIC: u32 = 0x5E1F_0006;
 /// The environment variable that gives the number of the file descriptor of the area.
 pub(crate) const AREA_VARIABLE: &str = "SELVEDGE_AREA";
 
+/// The environment variable that says that `LD_BIND_NOW` is not the user's.
+pub(crate) const BIND_MARK: &std::ffi::CStr = c"SELVEDGE_BIND_NOW";
+
 /// How many decisions can be planned; later ones are asked for.
 pub(crate) const PLAN: usize = 1 << 16;
 /// How many records the log has room for. When it is full the program waits until it has been read.

@@ -94,7 +94,8 @@ pub(crate) struct Object {
     last_waiter: u32,
 }
 
-/// Everything about an execution.
+/// Everything about an execution. In this order, so that what is used most is on the same pages.
+#[repr(C)]
 pub(crate) struct Runtime {
     pub(crate) phase: Phase,
     area: *const Area,

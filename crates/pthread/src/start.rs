@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::protocol::{AREA_VARIABLE, Area, MAGIC, turn};
+use crate::protocol::{AREA_VARIABLE, Area, BIND_MARK, MAGIC, turn};
 use crate::runtime::{self, begin, rt};
 use crate::sys::{self, futex_wait, futex_wake, real};
 use crate::{cancel, fault, site, thread};
@@ -67,8 +67,11 @@ unsafe extern "C-unwind" fn controlled_main(
     // Whatever every execution needs and inherits is done once.
     fault::catch_signals();
     thread::make_own_key();
-    // SAFETY: the heap grows here rather than in each execution.
-    unsafe { sys::free(sys::malloc(HEAP)) };
+    // SAFETY: the heap grows here rather than in each execution. (The compiler would leave out what it sees to be unused.)
+    unsafe { sys::free(std::hint::black_box(sys::malloc(HEAP))) };
+    sys::find_all();
+    fault::catch_terminate();
+    thread::prepare_stacks();
     serve(area);
     // A process of its own from here on.
     let here = 0_usize;
@@ -113,6 +116,10 @@ fn forget_environment() {
         let mut name = [0_u8; 32];
         name[..AREA_VARIABLE.len()].copy_from_slice(AREA_VARIABLE.as_bytes());
         sys::unsetenv(name.as_ptr().cast());
+        if !sys::getenv(BIND_MARK.as_ptr()).is_null() {
+            sys::unsetenv(BIND_MARK.as_ptr());
+            sys::unsetenv(c"LD_BIND_NOW".as_ptr());
+        }
         let before = sys::getenv(c"SELVEDGE_PRELOAD_BEFORE".as_ptr());
         if before.is_null() {
             sys::unsetenv(c"LD_PRELOAD".as_ptr());
@@ -123,7 +130,7 @@ fn forget_environment() {
     }
 }
 
-/// Finds the executable's code, and the unwinder's.
+/// Finds the executable's code, the unwinder's, and whether there is C++'s library.
 fn find_code() {
     extern "C" fn each(info: *mut sys::DlInfo, _: usize, seen: *mut c_void) -> c_int {
         const LOAD: u32 = 1;
@@ -135,6 +142,9 @@ fn find_code() {
             let is_first = !std::mem::replace(&mut *seen.cast::<bool>(), true);
             let name = std::slice::from_raw_parts(info.name.cast::<u8>(), sys::strlen(info.name));
             let is_unwinder = name.windows(8).any(|window| window == b"libgcc_s");
+            if name.windows(9).any(|window| window == b"libstdc++") {
+                fault::set_cpp();
+            }
             for index in 0..usize::from(info.count) {
                 let header = &*info.headers.add(index);
                 if header.kind == LOAD && header.flags & EXECUTE != 0 {

@@ -174,6 +174,23 @@ impl Real {
     }
 }
 
+/// Looks up every function that the runtime stands in for, so that executions need not.
+pub(crate) fn find_all() {
+    unsafe extern "C" {
+        // The linker's names for the ends of the section that `real` puts them in.
+        static __start_selvedge_real: u8;
+        static __stop_selvedge_real: u8;
+    }
+    // SAFETY: the section is an array of them.
+    unsafe {
+        let mut at = (&raw const __start_selvedge_real).cast::<Real>();
+        while at < (&raw const __stop_selvedge_real).cast::<Real>() {
+            (*at).address();
+            at = at.add(1);
+        }
+    }
+}
+
 /// Calls the C library's function of this name: `real!(c"pthread_mutex_lock", fn(*mut c_void) -> c_int)(mutex)`.
 macro_rules! real {
     ($name:literal, fn($($argument:ty),* $(,)?) $(-> $result:ty)?) => {
@@ -183,6 +200,9 @@ macro_rules! real {
         $crate::sys::real!(@ $crate::sys::Real::versioned($name, $version), fn($($argument),*) $(-> $result)?)
     };
     (@ $real:expr, fn($($argument:ty),* $(,)?) $(-> $result:ty)?) => {{
+        // Used as it is: the optimiser must not take it apart.
+        #[used]
+        #[unsafe(link_section = "selvedge_real")]
         static REAL: $crate::sys::Real = $real;
         type Function = unsafe extern "C-unwind" fn($($argument),*) $(-> $result)?;
         // SAFETY: the type is that of the C library's function of this name, which exists wherever the function

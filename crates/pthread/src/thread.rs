@@ -34,6 +34,39 @@ pub(crate) fn make_own_key() {
     OWN_KEY.store(if failed == 0 { own + 1 } else { 0 }, Ordering::Relaxed);
 }
 
+/// How many threads' stacks executions inherit. The C library keeps no more of them than some 40 MB.
+const STACKS: usize = 4;
+
+/// Has some threads begin and end, before there are executions: the C library keeps their stacks for the next ones.
+pub(crate) fn prepare_stacks() {
+    unsafe extern "C-unwind" fn nothing(_: *mut c_void) -> *mut c_void {
+        std::ptr::null_mut()
+    }
+    let mut handles = [0_usize; STACKS];
+    // SAFETY: the C library's own functions, with locals and a function of the right type.
+    unsafe {
+        let create = real!(
+            c"pthread_create",
+            fn(
+                *mut usize,
+                *const c_void,
+                unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void,
+                *mut c_void,
+            ) -> c_int
+        );
+        let join = real!(c"pthread_join", fn(usize, *mut *mut c_void) -> c_int);
+        let mut created = 0;
+        while created < STACKS
+            && create(&raw mut handles[created], std::ptr::null(), nothing, std::ptr::null_mut()) == 0
+        {
+            created += 1;
+        }
+        for &handle in &handles[..created] {
+            join(handle, std::ptr::null_mut());
+        }
+    }
+}
+
 /// Prepares the first thread.
 pub(crate) fn register_main() {
     if OWN_KEY.load(Ordering::Relaxed) == 0 {

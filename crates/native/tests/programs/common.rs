@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Whether there is a C compiler; without one the test is skipped, by name.
 #[track_caller]
@@ -30,12 +31,18 @@ pub(crate) fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/c").canonicalize().unwrap()
 }
 
+/// Where to compile a program to. Another place each time: tests that run at once may compile the same one.
+fn place(source: &str, suffix: &str) -> PathBuf {
+    static COMPILED: AtomicUsize = AtomicUsize::new(0);
+    let number = COMPILED.fetch_add(1, Ordering::Relaxed);
+    let name = format!("{}{suffix}-{number}", source.replace(['/', '.'], "-"));
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
 /// Compiles a program of the corpus such that it tells of its accesses to memory.
 #[track_caller]
 pub(crate) fn instrument(source: &str, flags: &[&str]) -> PathBuf {
-    let name =
-        format!("{}-instrumented{}", source.replace(['/', '.'], "-"), flags.concat().replace('/', "-"));
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let program = place(source, "-instrumented");
     let mut words: Vec<OsString> =
         vec!["-Wall".into(), corpus().join(source).into(), "-o".into(), (&program).into()];
     words.extend(flags.iter().map(OsString::from));
@@ -49,8 +56,7 @@ pub(crate) fn instrument(source: &str, flags: &[&str]) -> PathBuf {
 #[track_caller]
 pub(crate) fn compile(source: &str, flags: &[&str]) -> PathBuf {
     let is_cpp = source.ends_with(".cpp");
-    let name = format!("{}{}", source.replace(['/', '.'], "-"), flags.concat().replace('/', "-"));
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let program = place(source, "");
     let output = Command::new(if is_cpp { "g++" } else { "gcc" })
         .args(["-g", "-pthread", "-Wall", "-Wno-unused-result", "-D_GNU_SOURCE"])
         .arg("-o")

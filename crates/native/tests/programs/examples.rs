@@ -110,3 +110,17 @@ fn every_strategy_finds_a_bug() {
         assert_eq!(program.output(), "counted to 1\n", "{strategy}");
     }
 }
+
+/// A counterexample has names as the source has them.
+#[test]
+fn names_of_cpp_are_demangled() {
+    if !has("g++", "names_of_cpp_are_demangled") {
+        return;
+    }
+    let program = NativeProgram::open(&compile("examples/names.cpp", &[])).unwrap();
+    let outcome = Search::default().check(&program, None, &mut |_| ()).unwrap();
+    let violation = outcome.violation().unwrap();
+    let text = format!("{:?} {}", violation.trace, violation.message);
+    assert!(text.contains("bank::account::deposit"), "{text}");
+    assert!(!text.contains("_ZN"), "{text}");
+}

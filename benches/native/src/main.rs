@@ -1,0 +1,155 @@
+//! What an execution of a C program costs.
+//!
+//! `cargo run --release` here measures and writes RESULTS.md; with `-- --quick` it takes a tenth of the time and writes
+//! nothing. It needs gcc.
+
+#[path = "../../peers/src/table.rs"]
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use selvedge_native::{NativeProgram, Search};
+
+use crate::table::{Table, grouped};
+
+const THREADS: &str = "## Threads
+
+The first executions of `icb`, on threads that each take one lock: how many there are in a second of time on the wall, \
+and the CPU time of one in microseconds, that of the program's processes and of the search together.";
+
+const STEPS: &str = "## Steps
+
+The same for 2 threads that take the lock more and more often; and what each step costs more, in microseconds of CPU \
+time, than the steps of the row above. It stays the same where the cost of an execution grows linearly.";
+
+/// What some executions took.
+struct Cost {
+    executions: u64,
+    steps: u64,
+    wall: Duration,
+    cpu: Duration,
+}
+
+impl Cost {
+    fn microseconds(&self) -> f64 {
+        self.cpu.as_secs_f64() * 1e6 / self.executions as f64
+    }
+
+    fn length(&self) -> f64 {
+        self.steps as f64 / self.executions as f64
+    }
+
+    fn rate(&self) -> String {
+        grouped((self.executions as f64 / self.wall.as_secs_f64()) as u64)
+    }
+}
+
+fn main() {
+    let mut quick = false;
+    for argument in std::env::args().skip(1) {
+        match argument.as_str() {
+            "--quick" => quick = true,
+            _ => panic!("{argument}: expected --quick"),
+        }
+    }
+    let program = compile();
+    let most = if quick { 500 } else { 5_000 };
+    let mut text = String::from(
+        "# C and C++ programs\n\nWritten by `cargo run --release --manifest-path benches/native/Cargo.toml`.\n",
+    );
+    for (heading, table) in [(THREADS, threads(&program, most)), (STEPS, steps(&program, most))] {
+        let part = format!("\n{heading}\n\n{table}");
+        println!("{part}");
+        text += &part;
+    }
+    if !quick {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
+        std::fs::write(path, text).expect("RESULTS.md can be written");
+    }
+}
+
+fn threads(program: &Path, most: u64) -> String {
+    let mut table = Table::new(&["threads", "steps", "executions", "a second", "CPU time"]);
+    for (threads, rounds) in [(2, 8), (8, 2), (20, 1)] {
+        let cost = measure(program, threads, rounds, most);
+        table.row(vec![
+            threads.to_string(),
+            format!("{:.0}", cost.length()),
+            grouped(cost.executions),
+            cost.rate(),
+            format!("{:.0}", cost.microseconds()),
+        ]);
+    }
+    table.text()
+}
+
+fn steps(program: &Path, most: u64) -> String {
+    let mut table = Table::new(&["steps", "executions", "a second", "CPU time", "a step more"]);
+    let mut before: Option<Cost> = None;
+    for rounds in [8, 32, 128, 512] {
+        let cost = measure(program, 2, rounds, most / 2);
+        let more = before.as_ref().map_or_else(String::new, |before| {
+            let time = cost.microseconds() - before.microseconds();
+            format!("{:.2}", time / (cost.length() - before.length()))
+        });
+        table.row(vec![
+            format!("{:.0}", cost.length()),
+            grouped(cost.executions),
+            cost.rate(),
+            format!("{:.0}", cost.microseconds()),
+            more,
+        ]);
+        before = Some(cost);
+    }
+    table.text()
+}
+
+/// Runs the first executions.
+fn measure(program: &Path, threads: u32, rounds: u32, most: u64) -> Cost {
+    let program = NativeProgram::open(program).expect("it was compiled for this");
+    let program = program.arguments([threads.to_string(), rounds.to_string()]);
+    let search = Search {
+        strategy: Some("icb".into()),
+        preemptions: Some(8),
+        max_executions: Some(most),
+        ..Search::default()
+    };
+    let (began, cpu) = (Instant::now(), cpu_time());
+    let outcome = search.check(&program, None, &mut |_| ()).expect("the program can be checked");
+    let (wall, cpu) = (began.elapsed(), cpu_time() - cpu);
+    assert!(outcome.violation().is_none(), "the program is right");
+    let statistics = outcome.statistics;
+    Cost {
+        executions: statistics.executions.expect("the stateless engine counts"),
+        steps: statistics.steps.expect("the stateless engine counts"),
+        wall,
+        cpu,
+    }
+}
+
+/// The CPU time of this process, and of those that it has waited for.
+fn cpu_time() -> Duration {
+    let of = |whose| {
+        // SAFETY: zeros are a usage, which the call fills in.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            assert_eq!(libc::getrusage(whose, &raw mut usage), 0, "the system knows the usage");
+            usage
+        };
+        let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
+        time(usage.ru_utime) + time(usage.ru_stime)
+    };
+    of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN)
+}
+
+fn compile() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let program = folder.join("target/program");
+    std::fs::create_dir_all(folder.join("target")).expect("the target folder can be made");
+    let source = folder.join("src/program.c");
+    let status = Command::new("gcc").args(["-O1", "-g", "-pthread", "-o"]).arg(&program).arg(source).status();
+    assert!(status.is_ok_and(|status| status.success()), "gcc compiles the program");
+    program
+}
