@@ -2,7 +2,7 @@
 
 use selvedge_core::{Decision, Op, OpKind, Schedule, Step, ThreadId, Trace, Violation, ViolationKind};
 
-use crate::explore::{End, Explorer, same_failure, violation};
+use crate::explore::{End, Explorer};
 use crate::program::{Error, Execution, Stop, StopKind};
 use crate::race::Race;
 use crate::strategy::{Choice, Context, GuideProgress, Guided, Prefix};
@@ -310,4 +310,27 @@ fn words(step: &Step) -> String {
         text.push_str(&format!(" at {location}"));
     }
     text
+}
+
+/// Whether two stops are the same failure: what went wrong and where, whatever the words say of values.
+fn same_failure(a: &Stop, b: &Stop) -> bool {
+    let loops = |stop: &Stop| {
+        matches!(stop.kind, StopKind::Violation(ViolationKind::Livelock | ViolationKind::StepLimit))
+    };
+    a.kind == b.kind && (a.location == b.location || loops(a))
+}
+
+/// A violation in the making.
+fn violation<E: ?Sized>(kind: ViolationKind, stop: Stop, explorer: &Explorer<'_, E>) -> Violation {
+    Violation {
+        kind,
+        message: stop.message,
+        location: stop.location,
+        preemptions: explorer.context.preemptions(),
+        switches: explorer.context.switches(),
+        contexts: None,
+        schedule: Schedule(explorer.record.decisions().to_vec()),
+        trace: selvedge_core::Trace::default(),
+        below: None,
+    }
 }

@@ -1,0 +1,153 @@
+//! What a search has come to: counts, rows, guarantees, and whether its budget is spent.
+
+use std::borrow::Cow;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use selvedge_core::{Bounds, CoverageRow, Guarantee, Measure, Statistics};
+
+use super::{End, Explorer, Progress};
+use crate::coverage::Coverage;
+use crate::program::Execution;
+use crate::settings::Settings;
+use crate::strategy::Strategy;
+
+impl<E: Execution + ?Sized> Explorer<'_, E> {
+    pub(super) fn count(&mut self, end: &End, executions: u64) {
+        let preemptions = self.context.preemptions();
+        let index = preemptions as usize;
+        if index >= self.executions_by_preemptions.len() {
+            self.executions_by_preemptions.resize(index + 1, 0);
+        }
+        self.executions_by_preemptions[index] += 1;
+        self.steps += self.record.len() as u64;
+        self.longest = self.longest.max(self.record.len());
+        if self.settings.coverage > Coverage::Executions && !matches!(end, End::Pruned) {
+            self.visited.order(self.happens_before.hash(), preemptions);
+        }
+        if self.settings.coverage >= Coverage::States {
+            for &state in self.local_states.reached() {
+                self.visited.local_state(state);
+            }
+            for &state in &self.reached {
+                self.visited.state(state);
+            }
+            self.visited.grown(executions);
+        }
+    }
+
+    pub(super) fn row(&self, measure: Measure, bound: u32, budget: &Budget) -> CoverageRow {
+        let counted = self.settings.coverage;
+        CoverageRow {
+            bound,
+            measure,
+            executions: Some(budget.executions),
+            distinct: if counted >= Coverage::Orders { self.visited.orders() } else { None },
+            states: if counted >= Coverage::States { self.visited.states() } else { None },
+            transitions: None,
+            elapsed: budget.began.elapsed(),
+            extra: self.local_state_count(),
+        }
+    }
+
+    pub(super) fn local_state_count(&self) -> Vec<(Cow<'static, str>, u64)> {
+        let counted = self.settings.coverage >= Coverage::LocalStates;
+        let count = counted.then(|| ("local_states".into(), self.visited.local_states().count() as u64));
+        count.into_iter().collect()
+    }
+
+    /// The rows that are known once a search has exhausted its bounds.
+    pub(super) fn final_rows<S: Strategy + ?Sized>(
+        &self,
+        strategy: &S,
+        rows: &mut Vec<CoverageRow>,
+        budget: &Budget,
+    ) {
+        if let Some((measure, bound)) = strategy.bound() {
+            rows.push(self.row(measure, bound, budget));
+        } else if strategy.exhausted().is_some() {
+            // A search that does not iterate still knows how many preemptions each execution had.
+            let mut executions = 0;
+            let last = self.executions_by_preemptions.len().saturating_sub(1) as u32;
+            for (bound, count) in self.executions_by_preemptions.iter().enumerate() {
+                executions += count;
+                let mut row = self.row(Measure::Preemptions, bound as u32, budget);
+                row.executions = Some(executions);
+                row.distinct = row.distinct.and_then(|_| self.visited.orders_within(bound as u32));
+                row.states = row.states.filter(|_| bound as u32 == last);
+                rows.push(row);
+            }
+        }
+    }
+
+    pub(super) fn guarantee(&self, bounds: Bounds, complete: bool) -> Guarantee {
+        let yields = self.settings.yields.filter(|_| self.fair_cut);
+        Guarantee { bounds: Bounds { yields, ..bounds }, complete }
+    }
+
+    /// What a bound that was exhausted rules out.
+    pub(super) fn finished_bound(&self, row: &CoverageRow) -> Guarantee {
+        let (bound, mut bounds) = (Some(row.bound), Bounds::default());
+        match row.measure {
+            Measure::Preemptions => bounds.preemptions = bound,
+            Measure::Contexts => bounds.contexts = bound,
+            Measure::Delays => bounds.delays = bound,
+            Measure::Depth => bounds.depth = bound,
+        }
+        self.guarantee(bounds, false)
+    }
+
+    pub(super) fn statistics(&self, budget: &Budget) -> Statistics {
+        let counted = self.settings.coverage >= Coverage::States;
+        Statistics {
+            elapsed: budget.began.elapsed(),
+            executions: Some(budget.executions),
+            steps: Some(self.steps),
+            depth: Some(self.longest as u64),
+            states: if counted { self.visited.states() } else { None },
+            growth: self.visited.growth().to_vec(),
+            extra: self.local_state_count(),
+            ..Statistics::default()
+        }
+    }
+}
+
+/// What a search may spend, and has spent.
+pub(super) struct Budget {
+    pub(super) began: Instant,
+    pub(super) reported: Instant,
+    pub(super) executions: u64,
+}
+
+impl Budget {
+    /// Why the search must stop, if it must.
+    pub(super) fn exceeded(
+        &mut self,
+        settings: &Settings<'_>,
+        bound: Option<(Measure, u32)>,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Option<String> {
+        if let Some(most) = settings.max_executions
+            && self.executions >= most
+        {
+            return Some(format!("the limit of {most} executions was reached"));
+        }
+        if !self.executions.is_multiple_of(16) {
+            return None;
+        }
+        if settings.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Some("it was interrupted".into());
+        }
+        let now = Instant::now();
+        if let Some(limit) = settings.time_limit
+            && now - self.began >= limit
+        {
+            return Some(format!("the time limit of {limit:?} was reached"));
+        }
+        if now - self.reported >= Duration::from_millis(100) {
+            self.reported = now;
+            progress(&Progress { bound, executions: self.executions, elapsed: now - self.began });
+        }
+        None
+    }
+}
