@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use selvedge_native::{NativeProgram, Search};
+use selvedge_native::{Ahead, NativeProgram, Search};
 
 use crate::table::{Table, grouped};
 
@@ -24,12 +24,19 @@ const STEPS: &str = "## Steps
 The same for 2 threads that take the lock more and more often; and what each step costs more, in microseconds of CPU \
 time, than the steps of the row above. It stays the same where the cost of an execution grows linearly.";
 
+const JOBS: &str = "## Cores
+
+On one core and on two (`--jobs 2`), 2 threads that each take the lock 8 times: executions in a second of time on the \
+wall, the CPU time of one in microseconds, how many times faster two are; the part of the executions that had been run \
+when they were asked for, and how many were run ahead for each that was used. What is found, and counted, is the same.";
+
 /// What some executions took.
 struct Cost {
     executions: u64,
     steps: u64,
     wall: Duration,
     cpu: Duration,
+    ahead: Ahead,
 }
 
 impl Cost {
@@ -59,7 +66,9 @@ fn main() {
     let mut text = String::from(
         "# C and C++ programs\n\nWritten by `cargo run --release --manifest-path benches/native/Cargo.toml`.\n",
     );
-    for (heading, table) in [(THREADS, threads(&program, most)), (STEPS, steps(&program, most))] {
+    let tables =
+        [(THREADS, threads(&program, most)), (STEPS, steps(&program, most)), (JOBS, jobs(&program, most))];
+    for (heading, table) in tables {
         let part = format!("\n{heading}\n\n{table}");
         println!("{part}");
         text += &part;
@@ -70,10 +79,30 @@ fn main() {
     }
 }
 
+fn jobs(program: &Path, most: u64) -> String {
+    let mut table = Table::new(&["strategy", "one core", "two", "CPU", "CPU on two", "faster", "foreseen", "run"]);
+    for strategy in ["icb", "cb-por", "optimal", "bpor", "dpor", "dfs", "delay", "random", "pct"] {
+        let one = measure(program, 2, 8, most, strategy, 1);
+        let two = measure(program, 2, 8, most, strategy, 2);
+        assert_eq!((one.executions, one.steps), (two.executions, two.steps), "{strategy}: the same executions");
+        table.row(vec![
+            strategy.into(),
+            one.rate(),
+            two.rate(),
+            format!("{:.0}", one.microseconds()),
+            format!("{:.0}", two.microseconds()),
+            format!("{:.2}", one.wall.as_secs_f64() / two.wall.as_secs_f64()),
+            format!("{:.0} %", two.ahead.hit_rate() * 100.0),
+            format!("{:.2}", two.ahead.run as f64 / two.ahead.used.max(1) as f64),
+        ]);
+    }
+    table.text()
+}
+
 fn threads(program: &Path, most: u64) -> String {
     let mut table = Table::new(&["threads", "steps", "executions", "a second", "CPU time"]);
     for (threads, rounds) in [(2, 8), (8, 2), (20, 1)] {
-        let cost = measure(program, threads, rounds, most);
+        let cost = measure(program, threads, rounds, most, "icb", 1);
         table.row(vec![
             threads.to_string(),
             format!("{:.0}", cost.length()),
@@ -89,7 +118,7 @@ fn steps(program: &Path, most: u64) -> String {
     let mut table = Table::new(&["steps", "executions", "a second", "CPU time", "a step more"]);
     let mut before: Option<Cost> = None;
     for rounds in [8, 32, 128, 512] {
-        let cost = measure(program, 2, rounds, most / 2);
+        let cost = measure(program, 2, rounds, most / 2, "icb", 1);
         let more = before.as_ref().map_or_else(String::new, |before| {
             let time = cost.microseconds() - before.microseconds();
             format!("{:.2}", time / (cost.length() - before.length()))
@@ -107,11 +136,11 @@ fn steps(program: &Path, most: u64) -> String {
 }
 
 /// Runs the first executions.
-fn measure(program: &Path, threads: u32, rounds: u32, most: u64) -> Cost {
+fn measure(program: &Path, threads: u32, rounds: u32, most: u64, strategy: &str, jobs: u32) -> Cost {
     let program = NativeProgram::open(program).expect("it was compiled for this");
-    let program = program.arguments([threads.to_string(), rounds.to_string()]);
+    let program = program.arguments([threads.to_string(), rounds.to_string()]).jobs(jobs);
     let search = Search {
-        strategy: Some("icb".into()),
+        strategy: Some(strategy.into()),
         preemptions: Some(8),
         max_executions: Some(most),
         ..Search::default()
@@ -126,6 +155,7 @@ fn measure(program: &Path, threads: u32, rounds: u32, most: u64) -> Cost {
         steps: statistics.steps.expect("the stateless engine counts"),
         wall,
         cpu,
+        ahead: program.ahead(),
     }
 }
 

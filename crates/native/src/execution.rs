@@ -13,6 +13,7 @@ use selvedge_stateless::{
     Description, Event, Execution, Gate, LaunchError, LocalEvent, Site, Stop, StopKind,
 };
 
+use crate::ahead::{Kept, Pool};
 use crate::describe::{Step, Words};
 use crate::launch::{NativeProgram, Zygote};
 use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order};
@@ -66,13 +67,16 @@ pub(crate) struct NativeExecution<'a> {
     foresight: i32,
     /// The program stopped answering.
     lost: Option<Stop>,
+    /// The execution, if it was run ahead of time.
+    kept: Option<Kept>,
+    pool: Option<Pool>,
 }
 
 /// Below this, programs do not go on by themselves.
 const BLIND: i32 = -4;
 
 impl<'a> NativeExecution<'a> {
-    pub(crate) fn new(program: &'a NativeProgram, zygote: Zygote) -> Self {
+    pub(crate) fn new(program: &'a NativeProgram, zygote: Zygote, pool: Option<Pool>) -> Self {
         let symbols = Symbols::of_process(zygote.pid(), program.path());
         NativeExecution {
             program,
@@ -89,6 +93,8 @@ impl<'a> NativeExecution<'a> {
             events: Vec::new(),
             foresight: 0,
             lost: None,
+            kept: None,
+            pool,
         }
     }
 
@@ -98,18 +104,19 @@ impl<'a> NativeExecution<'a> {
 
     /// Begins an execution with these decisions, and reads up to its first point.
     fn begin(&mut self, plan: &[Decision]) -> Result<(), LaunchError> {
-        self.program.clear_output();
-        self.zygote.rewind();
         self.mirror.clear();
         self.events.clear();
-        let area = &self.zygote.area;
-        area.set_plan(plan.iter().map(|decision| answer(*decision).pack()));
-        let ahead = self.foresight > BLIND;
-        area.get().ahead.store(u32::from(ahead), std::sync::atomic::Ordering::Relaxed);
-        area.request();
         self.live = true;
         self.position = 0;
-        self.wait();
+        match &self.kept {
+            Some(run) => self.program.set_printed(&run.output),
+            None => {
+                self.program.clear_output();
+                let plan = plan.iter().map(|decision| answer(*decision).pack());
+                self.zygote.request(plan, self.foresight > BLIND);
+                self.wait();
+            }
+        }
         match self.read() {
             Read::Point => {
                 self.events.clear();
@@ -132,10 +139,8 @@ impl<'a> NativeExecution<'a> {
             if began.elapsed() < patience {
                 continue;
             }
-            let pid = self.zygote.area.get().pid.load(std::sync::atomic::Ordering::Relaxed);
-            let doing = stuck::explain(pid, |_| false);
-            // SAFETY: a process that the zygote has forked and not waited for: no other has this number.
-            unsafe { libc::kill(pid as libc::pid_t, libc::SIGKILL) };
+            let doing = stuck::explain(self.zygote.execution(), |_| false);
+            self.zygote.kill_execution();
             self.give_up(format!(
                 "a thread has left our control: the program has not come to a scheduling point for {} s; {doing}",
                 patience.as_secs()
@@ -166,11 +171,10 @@ impl<'a> NativeExecution<'a> {
                 self.next = Next::Nothing;
                 return Read::Stop(Box::new(stop));
             }
-            if self.position >= self.zygote.area.log_length() {
+            let Some(record) = self.record() else {
                 self.next = Next::Nothing;
-                return Read::Dead(self.zygote.area.status().unwrap_or(0));
-            }
-            let record = self.zygote.area.record(self.position);
+                return Read::Dead(self.status().unwrap_or(0));
+            };
             self.position += 1;
             let number = (record[0] >> 32) as u32;
             match record[0] as u8 {
@@ -194,9 +198,25 @@ impl<'a> NativeExecution<'a> {
         }
     }
 
+    /// The next record of the log.
+    fn record(&self) -> Option<protocol::Record> {
+        match &self.kept {
+            Some(run) => run.log.get(self.position).copied(),
+            None => {
+                let area = &self.zygote.area;
+                (self.position < area.log_length()).then(|| area.record(self.position))
+            }
+        }
+    }
+
+    /// How the process of the execution ended, once it has.
+    fn status(&self) -> Option<i32> {
+        self.kept.as_ref().map_or_else(|| self.zygote.area.status(), |run| run.status)
+    }
+
     fn next_after(&self, taken: u32) -> Next {
         match taken {
-            ASKS if self.zygote.area.status().is_some() => Next::Nothing,
+            ASKS if self.status().is_some() => Next::Nothing,
             ASKS => Next::Asks,
             taken => Next::Taken(taken),
         }
@@ -316,7 +336,8 @@ impl<'a> NativeExecution<'a> {
             _ => StopKind::Unsupported,
         };
         let places = [record[2], record[3], record[4]];
-        let mut message = self.zygote.area.text();
+        let mut message =
+            self.kept.as_ref().map_or_else(|| self.zygote.area.text(), |run| run.text.clone());
         let thread = (record[0] >> 32) as usize;
         if matches!(kind, StopKind::Violation(_)) {
             message = format!("{}: {message}", self.words().thread(thread));
@@ -406,8 +427,11 @@ impl<'a> NativeExecution<'a> {
             return;
         }
         self.live = false;
+        if self.kept.take().is_some() {
+            return;
+        }
         // This side's turn: either it has ended, or it waits for an answer.
-        while self.zygote.area.status().is_none() && self.zygote.is_alive() {
+        while self.status().is_none() && self.zygote.is_alive() {
             self.reply(Answer::End);
         }
         self.lost = None;
@@ -437,9 +461,19 @@ fn signal_name(signal: i32) -> &'static str {
 }
 
 impl Execution for NativeExecution<'_> {
-    fn plan(&mut self, decisions: &[Decision]) {
+    fn plan(&mut self, decisions: &[Decision], likely: &[Decision]) {
         self.planned.clear();
         self.planned.extend_from_slice(decisions);
+        self.planned.extend_from_slice(likely);
+    }
+
+    fn runs_ahead(&self) -> bool {
+        self.pool.is_some()
+    }
+
+    fn run_ahead(&mut self, decisions: &[Decision]) -> bool {
+        let plan = decisions.iter().map(|decision| answer(*decision).pack());
+        self.pool.as_mut().is_some_and(|pool| pool.foresee(plan))
     }
 
     fn restart(&mut self) -> Result<(), LaunchError> {
@@ -447,6 +481,10 @@ impl Execution for NativeExecution<'_> {
         self.decided.clear();
         self.lost = None;
         let plan = std::mem::take(&mut self.planned);
+        self.kept = self.pool.as_mut().and_then(|pool| {
+            let plan: Vec<_> = plan.iter().map(|decision| answer(*decision).pack()).collect();
+            pool.take(&plan, self.program)
+        });
         let begun = self.begin(&plan);
         self.planned = plan;
         self.planned.clear();
@@ -494,8 +532,14 @@ impl Execution for NativeExecution<'_> {
                 self.foresight = (self.foresight + 1).min(64);
                 self.prepare_step(decision);
             }
-            Next::Taken(_) => {
-                self.foresight = (self.foresight - 32).max(BLIND);
+            Next::Asks if self.kept.is_none() => {
+                self.prepare_step(decision);
+                self.reply(answer(decision));
+            }
+            Next::Taken(_) | Next::Asks => {
+                if self.next != Next::Asks {
+                    self.foresight = (self.foresight - 32).max(BLIND);
+                }
                 if let Err(stop) = self.begin_again() {
                     return Event::Stopped(self.pending(ThreadId(self.current)), Box::new(stop));
                 }
@@ -503,10 +547,6 @@ impl Execution for NativeExecution<'_> {
                 if self.next == Next::Asks {
                     self.reply(answer(decision));
                 }
-            }
-            Next::Asks => {
-                self.prepare_step(decision);
-                self.reply(answer(decision));
             }
             Next::Nothing => self.prepare_step(decision),
         }
@@ -575,7 +615,7 @@ impl Execution for NativeExecution<'_> {
         if complete {
             self.live = false;
             // It runs what is to be done at the exit; all that it can want is that its log is read.
-            while self.zygote.area.status().is_none() && self.lost.is_none() {
+            while self.kept.is_none() && self.status().is_none() && self.lost.is_none() {
                 self.reply(Answer::GoOn);
             }
             return match self.read() {

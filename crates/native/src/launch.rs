@@ -7,12 +7,15 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
 use object::{Object as _, ObjectSymbol as _};
 use selvedge_stateless::{Execution, LaunchError, Program};
 
+use crate::ahead::{Ahead, Counts, Pool};
 use crate::area::{SharedArea, memory_file};
 use crate::execution::NativeExecution;
 use crate::protocol::{AREA_VARIABLE, BIND_MARK};
@@ -59,6 +62,8 @@ pub struct NativeProgram {
     patience: Duration,
     race_mode: bool,
     suspects: Vec<String>,
+    jobs: u32,
+    ahead: Arc<Counts>,
 }
 
 impl NativeProgram {
@@ -88,6 +93,8 @@ impl NativeProgram {
             patience: Duration::from_secs(20),
             race_mode: false,
             suspects: found.suspects,
+            jobs: 1,
+            ahead: Arc::default(),
         })
     }
 
@@ -115,6 +122,47 @@ impl NativeProgram {
         NativeProgram { patience, ..self }
     }
 
+    /// On so many cores (1 by default): executions that a search will most likely ask for are run before it does. What
+    /// it finds, and what it counts, stays the same.
+    ///
+    /// ```no_run
+    /// # use selvedge_native::NativeProgram;
+    /// let program = NativeProgram::open("./a.out".as_ref()).unwrap().jobs(2);
+    /// ```
+    #[must_use]
+    pub fn jobs(self, jobs: u32) -> Self {
+        NativeProgram { jobs, ..self }
+    }
+
+    /// How many executions were run ahead of time so far; nothing is counted on one core.
+    ///
+    /// ```no_run
+    /// # use selvedge_native::NativeProgram;
+    /// let program = NativeProgram::open("./a.out".as_ref()).unwrap().jobs(2);
+    /// assert_eq!(program.ahead().asked, 0);
+    /// ```
+    pub fn ahead(&self) -> Ahead {
+        self.ahead.get()
+    }
+
+    /// The same program, with an output of its own.
+    pub(crate) fn twin(&self) -> std::io::Result<Self> {
+        Ok(NativeProgram {
+            path: self.path.clone(),
+            arguments: self.arguments.clone(),
+            input: self.input.clone(),
+            fails_by_status: self.fails_by_status,
+            cancels: self.cancels,
+            is_instrumented: self.is_instrumented,
+            output: memory_file(c"selvedge output")?,
+            patience: self.patience,
+            race_mode: self.race_mode,
+            suspects: Vec::new(),
+            jobs: 1,
+            ahead: Arc::default(),
+        })
+    }
+
     /// Whether plain accesses to memory are scheduling points. Needs a program that `selvedge cc` has compiled.
     ///
     /// # Errors
@@ -139,17 +187,33 @@ impl NativeProgram {
     /// What the last execution has printed, to standard output and standard error, as far as it is of interest: at
     /// most its last 8 KiB.
     pub fn output(&self) -> String {
-        const MOST: u64 = 8192;
-        let mut file = &self.output;
-        let length = file.metadata().map_or(0, |metadata| metadata.len());
-        let mut bytes = Vec::new();
-        let from = length.saturating_sub(MOST);
-        let read = file.seek(SeekFrom::Start(from)).and_then(|_| file.read_to_end(&mut bytes));
-        if read.is_err() {
-            return String::new();
-        }
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let printed = self.printed();
+        let from = printed.len().saturating_sub(MOST_OUTPUT);
+        let text = String::from_utf8_lossy(&printed[from..]).into_owned();
         if from > 0 { format!("...{text}") } else { text }
+    }
+
+    /// What the last execution has printed: its last bytes, one more than are of interest, if there are as many.
+    pub(crate) fn printed(&self) -> Vec<u8> {
+        let mut file = &self.output;
+        let mut bytes = Vec::new();
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        if length > 0 {
+            let from = length.saturating_sub(MOST_OUTPUT as u64 + 1);
+            // What cannot be read from memory is not there.
+            let _ = file.seek(SeekFrom::Start(from)).and_then(|_| file.read_to_end(&mut bytes));
+        }
+        bytes
+    }
+
+    /// Takes this for what the last execution has printed.
+    pub(crate) fn set_printed(&self, bytes: &[u8]) {
+        self.clear_output();
+        if !bytes.is_empty() {
+            let mut file = &self.output;
+            // There is memory for the few bytes that are of interest, or nothing is shown.
+            let _ = file.rewind().and_then(|()| file.write_all(bytes));
+        }
     }
 
     /// Starts it, and waits until it is about to enter `main`.
@@ -158,8 +222,8 @@ impl NativeProgram {
             LaunchError(format!("{}: {what}: {error}", self.path.display()))
         };
         let area = SharedArea::new().map_err(|error| failed("no memory to share with it", &error))?;
-        area.get().race_mode.store(u32::from(self.race_mode), std::sync::atomic::Ordering::Relaxed);
-        area.get().cancels.store(u32::from(self.cancels), std::sync::atomic::Ordering::Relaxed);
+        area.get().race_mode.store(u32::from(self.race_mode), Ordering::Relaxed);
+        area.get().cancels.store(u32::from(self.cancels), Ordering::Relaxed);
         let mut runtime =
             memory_file(c"selvedge runtime").map_err(|error| failed("no memory for the runtime", &error))?;
         runtime.write_all(RUNTIME).map_err(|error| failed("no memory for the runtime", &error))?;
@@ -245,9 +309,13 @@ impl NativeProgram {
 
 impl Program for NativeProgram {
     fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError> {
-        Ok(Box::new(NativeExecution::new(self, self.start()?)))
+        let pool = (self.jobs > 1).then(|| Pool::new(self.jobs as usize, self.ahead.clone()));
+        Ok(Box::new(NativeExecution::new(self, self.start()?, pool)))
     }
 }
+
+/// So much of what a program prints is of interest.
+const MOST_OUTPUT: usize = 8192;
 
 /// The process that executions are forked from.
 pub(crate) struct Zygote {
@@ -262,10 +330,24 @@ impl Zygote {
         self.child.id()
     }
 
-    /// Lets an execution read its input from the beginning.
-    pub(crate) fn rewind(&mut self) {
-        // Not everything can be read twice; then the program sees its end.
+    /// Begins an execution with this plan, which goes on after it by itself or not.
+    pub(crate) fn request(&mut self, plan: impl Iterator<Item = u32>, ahead: bool) {
+        // It reads its input from the beginning. Not everything can be read twice; then the program sees its end.
         let _ = self.input.rewind();
+        self.area.set_plan(plan);
+        self.area.get().ahead.store(u32::from(ahead), Ordering::Relaxed);
+        self.area.request();
+    }
+
+    /// The process of the execution.
+    pub(crate) fn execution(&self) -> u32 {
+        self.area.get().pid.load(Ordering::Relaxed)
+    }
+
+    /// Ends the process of an execution that does not come back.
+    pub(crate) fn kill_execution(&self) {
+        // SAFETY: a process that the zygote has forked and not waited for: no other has this number.
+        unsafe { libc::kill(self.execution() as libc::pid_t, libc::SIGKILL) };
     }
 
     /// Whether it is still there.

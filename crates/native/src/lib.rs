@@ -18,6 +18,7 @@
 //! | `compiler.rs` | compiling programs that tell of every access |
 //! | `area.rs` | the memory that is shared with it |
 //! | `execution.rs` | an execution, a step at a time |
+//! | `ahead.rs` | executions that are run before they are asked for, on other cores |
 //! | `mirror.rs` | threads and objects as the log tells of them |
 //! | `describe.rs` | steps and waits in words |
 //! | `symbols.rs` | source lines and names |
@@ -26,6 +27,7 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+mod ahead;
 mod area;
 mod compiler;
 mod describe;
@@ -38,6 +40,7 @@ mod search;
 mod stuck;
 mod symbols;
 
+pub use ahead::Ahead;
 pub use compiler::compiler;
 pub use launch::{NativeProgram, NotCheckable};
 pub use search::{STRATEGIES, Search};

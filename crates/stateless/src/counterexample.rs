@@ -17,7 +17,7 @@ pub(crate) fn explain<E: Execution + ?Sized>(
     confirm(explorer, &found, &stop)?;
     let simplest = shorten(explorer, found, &stop)?;
     let mut steps = Vec::new();
-    let prefix = Prefix { decisions: simplest, expect: None };
+    let prefix = Prefix::of(simplest);
     let end =
         explorer.run(&prefix, &mut |point| Choice::Take(point.without_preemption()), Some(&mut steps))?;
     let End::Stopped(stop) = end else {
@@ -34,7 +34,7 @@ pub(crate) fn replay<E: Execution + ?Sized>(
     explorer: &mut Explorer<'_, E>,
     schedule: &Schedule,
 ) -> Result<Option<Violation>, Error> {
-    let prefix = Prefix { decisions: schedule.0.clone(), expect: None };
+    let prefix = Prefix::of(schedule.0.clone());
     let mut steps = Vec::new();
     explorer.comparing = true;
     let end = explorer.run(&prefix, &mut |point| Choice::Take(point.without_preemption()), Some(&mut steps));
@@ -65,7 +65,7 @@ fn confirm<E: Execution + ?Sized>(
     decisions: &[Decision],
     stop: &Stop,
 ) -> Result<(), Error> {
-    let prefix = Prefix { decisions: decisions.to_vec(), expect: None };
+    let prefix = Prefix::of(decisions.to_vec());
     match explorer.run(&prefix, &mut |point| Choice::Take(point.without_preemption()), None)? {
         End::Stopped(again) if same_failure(stop, &again) => Ok(()),
         End::Stopped(again) => Err(Error::Nondeterministic {
@@ -275,7 +275,7 @@ pub(crate) fn first_difference<E: Execution + ?Sized>(
     }
     explorer.comparing = true;
     explorer.execution.finish();
-    let given = Prefix { decisions: prefix.decisions[..step].to_vec(), expect: None };
+    let given = Prefix::of(prefix.decisions[..step].to_vec());
     let mut reference: Option<Vec<Step>> = None;
     let mut answer = None;
     for _ in 0..8 {

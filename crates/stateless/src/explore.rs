@@ -206,6 +206,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             if let Some(reason) = budget.exceeded(&self.settings, bound, progress) {
                 break Some(reason);
             }
+            if self.execution.runs_ahead() {
+                strategy.foresee(&mut |decisions| self.execution.run_ahead(decisions));
+            }
             let end = self.search_once(&prefix, strategy);
             if self.execution.is_outdated() {
                 break Some("the program has more steps than were counted".into());
@@ -287,14 +290,14 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         if !matches!(end, End::Stopped(_)) {
             return Ok(end);
         }
-        let again = Prefix { decisions: self.record.decisions().to_vec(), expect: None };
+        let again = Prefix::of(self.record.decisions().to_vec());
         self.run_once::<true, _>(&again, &mut choose, None)
     }
 
     /// Runs executions until something goes wrong in one.
     fn first_that_fails(&mut self, schedules: Vec<Vec<Decision>>) -> Result<Option<Box<Stop>>, Error> {
         for decisions in schedules {
-            let prefix = Prefix { decisions, expect: None };
+            let prefix = Prefix::of(decisions);
             if let End::Stopped(stop) = self.run(&prefix, &mut |_| Choice::Prune, None)? {
                 return Ok(Some(stop));
             }
@@ -327,7 +330,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             if let Some(trace) = trace.as_deref_mut() {
                 trace.clear();
             }
-            let again = Prefix { decisions: self.record.decisions().to_vec(), expect: None };
+            let again = Prefix::of(self.record.decisions().to_vec());
             return self.run_once::<RECORDS, _>(&again, choose, trace);
         }
         end
@@ -356,7 +359,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         self.fair.clear();
         self.observer.clear();
         self.local_states.clear();
-        self.execution.plan(&prefix.decisions);
+        self.execution.plan(&prefix.decisions, &prefix.likely);
         self.execution.restart()?;
         let end = self.steps::<RECORDS, _>(prefix, noted, choose, trace);
         let at_end = self.execution.finish();
@@ -441,7 +444,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                         .is_some_and(|before| before.fingerprint != fingerprint)
                 {
                     let decisions = self.previous.decisions()[..=step].to_vec();
-                    let prefix = Prefix { decisions, expect: None };
+                    let prefix = Prefix::of(decisions);
                     return Err(counterexample::first_difference(self, &prefix, step, true));
                 }
                 let decision = if let Some(&decision) = prefix.decisions.get(step) {

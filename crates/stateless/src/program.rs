@@ -18,9 +18,20 @@ pub trait Program: Sync {
 /// enabled, a step reports a [`Stop`], or the engine has seen enough; then it calls
 /// [`finish`](Execution::finish).
 pub trait Execution {
-    /// What the next run will begin with, as far as it is known; nothing is promised. For an execution that can go
-    /// ahead by itself.
-    fn plan(&mut self, _decisions: &[Decision]) {}
+    /// What the next run will begin with, as far as it is known, and what will likely follow; nothing is promised. For
+    /// an execution that can go ahead by itself.
+    fn plan(&mut self, _decisions: &[Decision], _likely: &[Decision]) {}
+
+    /// Whether runs that will be asked for after the next one can be prepared meanwhile.
+    fn runs_ahead(&self) -> bool {
+        false
+    }
+
+    /// What a later run will most likely begin with; those that come sooner are told first, before the next run
+    /// begins. Says whether it can use more of them.
+    fn run_ahead(&mut self, _decisions: &[Decision]) -> bool {
+        false
+    }
 
     /// Begins a new run: thread 0 exists and is about to start.
     fn restart(&mut self) -> Result<(), LaunchError>;

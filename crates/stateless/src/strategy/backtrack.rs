@@ -219,8 +219,7 @@ impl Backtracking {
         self.held_now.set(false);
         if !self.begun {
             self.begun = true;
-            prefix.decisions.clear();
-            prefix.expect = None;
+            prefix.clear();
             return true;
         }
         loop {
@@ -242,6 +241,21 @@ impl Backtracking {
         prefix.decisions.clear();
         prefix.decisions.extend(self.path.iter().map(|node| node.decision));
         true
+    }
+
+    /// Tells what is to be tried along the path as far as that is known, deepest first.
+    pub(crate) fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+        let mut decisions: Vec<_> = self.path.iter().map(|node| node.decision).collect();
+        for node in self.path.iter().rev() {
+            decisions.pop();
+            for decision in node.untried(&self.policy) {
+                decisions.push(decision);
+                if !tell(&decisions) {
+                    return;
+                }
+                decisions.pop();
+            }
+        }
     }
 
     pub(crate) fn choose(&self, point: &Point<'_>) -> Choice {
@@ -523,6 +537,19 @@ impl Node {
             set.iter().any(|thread| thread != ran && !other.contains(thread))
         };
         changed(&self.allowed, &after.allowed) || changed(&after.allowed, &self.allowed)
+    }
+
+    /// What will be tried here, as far as that is known.
+    fn untried(&self, policy: &Policy) -> impl Iterator<Item = Decision> {
+        let values = match self.decision {
+            Decision::Value(value) => value + 1..self.arity,
+            Decision::Thread(_) => 0..0,
+        };
+        let affordable = |thread: &ThreadId| policy.preemptions.is_none_or(|most| self.costs(*thread) <= most);
+        let asleep = |thread: &ThreadId| self.asleep.iter().any(|(other, _)| other == thread);
+        let threads = self.backtrack.iter().filter(|thread| self.arity == 0 && !self.done.contains(*thread));
+        let threads = threads.filter(move |thread| !asleep(thread) && affordable(thread));
+        values.map(Decision::Value).chain(threads.map(Decision::Thread))
     }
 
     /// What to try next here, if anything.

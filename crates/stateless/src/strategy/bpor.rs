@@ -23,7 +23,7 @@
 //! 7. A step that ended an execution depends on everything, and no decision that led there sleeps: two
 //!    accesses to a tracked cell that race belong to steps that need not conflict otherwise.
 
-use selvedge_core::{Bounds, Measure};
+use selvedge_core::{Bounds, Decision, Measure};
 
 use super::backtrack::{Backtracking, Policy};
 use super::{Choice, Finished, Point, Prefix, Strategy};
@@ -84,6 +84,10 @@ impl Strategy for Bpor {
                 _ => return false,
             }
         }
+    }
+
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+        self.search.foresee(tell);
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {

@@ -232,15 +232,13 @@ impl Strategy for CbPor {
                 self.begun = true;
                 // The state that every execution begins in has the hash 0.
                 if !self.marks.cost.is_marked(0) {
-                    prefix.decisions.clear();
-                    prefix.expect = None;
+                    prefix.clear();
                     return true;
                 }
             }
             while let Some(node) = self.path.last_mut() {
-                if let Some(decision) =
-                    node.next_decision(&self.marks, &self.names, self.bound, &mut self.cut)
-                {
+                let next = node.untried(&self.marks, &self.names, self.bound, &mut self.cut).next();
+                if let Some(decision) = next {
                     node.decision = decision;
                     node.tried.insert(member(decision));
                     prefix.expect = node.fingerprint;
@@ -255,6 +253,20 @@ impl Strategy for CbPor {
                     self.next_bound(bound + 1);
                 }
                 _ => return false,
+            }
+        }
+    }
+
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+        let mut decisions: Vec<_> = self.path.iter().map(|node| node.decision).collect();
+        for node in self.path.iter().rev() {
+            decisions.pop();
+            for decision in node.untried(&self.marks, &self.names, self.bound, &mut false) {
+                decisions.push(decision);
+                if !tell(&decisions) {
+                    return;
+                }
+                decisions.pop();
             }
         }
     }
@@ -348,38 +360,36 @@ impl Strategy for CbPor {
 }
 
 impl Node {
-    fn next_decision(
-        &self,
-        marks: &Marks,
-        names: &[u64],
+    /// What may be tried here next, those that cost nothing first; notes whether the bound cuts something off.
+    fn untried<'a>(
+        &'a self,
+        marks: &'a Marks,
+        names: &'a [u64],
         bound: Option<u32>,
-        cut: &mut bool,
-    ) -> Option<Decision> {
-        if self.arity > 0 {
-            let name = self.running.map_or(0, |thread| names[thread.index()]);
-            return (0..self.arity)
-                .filter(|value| !marks.steps.contains(&step(self.state, name, value + 1)))
-                .find(|value| !self.tried.contains(ThreadId(*value)))
-                .map(Decision::Value);
-        }
-        // Those that cost nothing first.
+        cut: &'a mut bool,
+    ) -> impl Iterator<Item = Decision> + 'a {
+        let name = |thread: ThreadId| names[thread.index()];
+        let new = |name, value| !marks.steps.contains(&step(self.state, name, value));
+        let chooses = self.running.map_or(0, name);
+        let values = (0..self.arity)
+            .filter(move |value| new(chooses, value + 1) && !self.tried.contains(ThreadId(*value)))
+            .map(Decision::Value);
         let price = |thread: ThreadId| u32::from(self.preemptible && self.running != Some(thread));
-        for wanted in 0..=u32::from(self.preemptible) {
-            for thread in self.threads.iter().filter(|thread| price(*thread) == wanted) {
-                if self.tried.contains(thread)
-                    || marks.steps.contains(&step(self.state, names[thread.index()], 0))
-                {
-                    continue;
-                }
-                let affordable = self.fingerprint.is_some()
-                    && bound.is_none_or(|most| self.preemptions.saturating_add(wanted) <= most);
-                if affordable || self.cheaper.contains(thread) {
-                    return Some(Decision::Thread(thread));
-                }
-                *cut = true;
+        let prices = if self.arity > 0 { 0..0 } else { 0..u32::from(self.preemptible) + 1 };
+        let threads = prices.flat_map(move |wanted| {
+            self.threads.iter().map(move |thread| (wanted, thread)).filter(move |(_, thread)| price(*thread) == wanted)
+        });
+        let threads = threads.filter(move |(price, thread)| {
+            if self.tried.contains(*thread) || !new(name(*thread), 0) {
+                return false;
             }
-        }
-        None
+            let affordable = self.fingerprint.is_some()
+                && bound.is_none_or(|most| self.preemptions.saturating_add(*price) <= most);
+            let wanted = affordable || self.cheaper.contains(*thread);
+            *cut |= !wanted;
+            wanted
+        });
+        values.chain(threads.map(|(_, thread)| Decision::Thread(thread)))
     }
 }
 

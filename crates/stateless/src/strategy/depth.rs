@@ -3,7 +3,7 @@
 //! The searches that ICB is compared with (Musuvathi and Qadeer, PLDI 2007, sections 2.1 and 4.4): `db:N`
 //! ends every execution after N steps, `idfs` does so for growing N.
 
-use selvedge_core::{Bounds, Measure};
+use selvedge_core::{Bounds, Decision, Measure};
 
 use super::dfs::DfsStack;
 use super::{Choice, Finished, Point, Prefix, Strategy, alternatives};
@@ -47,6 +47,10 @@ impl Strategy for Depth {
             self.cut = false;
             self.stack.clear();
         }
+    }
+
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+        self.stack.foresee(tell);
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {

@@ -32,6 +32,10 @@ impl Strategy for Dfs {
         self.stack.next(prefix)
     }
 
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+        self.stack.foresee(tell);
+    }
+
     fn choose(&self, point: &Point<'_>) -> Choice {
         Choice::Take(point.without_preemption())
     }
@@ -86,8 +90,7 @@ impl DfsStack {
     pub(crate) fn next(&mut self, prefix: &mut Prefix) -> bool {
         if !self.begun {
             self.begun = true;
-            prefix.decisions.clear();
-            prefix.expect = None;
+            prefix.clear();
             return true;
         }
         let Some((position, decision, fingerprint)) = self.untried.pop() else { return false };
@@ -96,6 +99,16 @@ impl DfsStack {
         prefix.decisions.clone_from(&self.path);
         prefix.expect = Some(fingerprint);
         true
+    }
+
+    /// Tells what is untried, deepest first; says whether more can be used.
+    pub(crate) fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) -> bool {
+        let mut decisions = self.path.clone();
+        self.untried.iter().rev().all(|(position, decision, _)| {
+            decisions.truncate(*position as usize);
+            decisions.push(*decision);
+            tell(&decisions)
+        })
     }
 
     /// Makes a finished execution the current path.

@@ -16,7 +16,7 @@
 //!    to lock can hide a race between a lock and a later lock. Whether two steps can be reversed is found out
 //!    from the graph instead of from [`selvedge_core::Op::may_be_coenabled`].
 
-use selvedge_core::Bounds;
+use selvedge_core::{Bounds, Decision};
 
 use super::backtrack::{Backtracking, Policy};
 use super::{Choice, Finished, Point, Prefix, Strategy};
@@ -62,6 +62,10 @@ impl Dpor {
 impl Strategy for Dpor {
     fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
         self.search.next(prefix)
+    }
+
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+        self.search.foresee(tell);
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {

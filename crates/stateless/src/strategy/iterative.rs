@@ -65,6 +65,15 @@ struct WorkItem {
     cost: u32,
 }
 
+impl WorkItem {
+    /// The decisions to begin with.
+    fn write(&self, decisions: &mut Vec<Decision>) {
+        decisions.clear();
+        decisions.extend_from_slice(&self.schedule[..self.position as usize]);
+        decisions.push(self.decision);
+    }
+}
+
 impl Iterative {
     /// A search over the executions of cost at most `most`, strictly in the order of their cost.
     pub fn new(cost: Cost, most: Option<u32>) -> Self {
@@ -100,9 +109,7 @@ impl Strategy for Iterative {
             }
             let Some(queue) = self.queues.front_mut() else { return false };
             if let Some(item) = queue.pop_front() {
-                prefix.decisions.clear();
-                prefix.decisions.extend_from_slice(&item.schedule[..item.position as usize]);
-                prefix.decisions.push(item.decision);
+                item.write(&mut prefix.decisions);
                 prefix.expect = Some(item.fingerprint);
                 self.base = item.cost;
                 self.stack.start_from(prefix);
@@ -114,6 +121,16 @@ impl Strategy for Iterative {
             self.queues.pop_front();
             self.phase += 1;
         }
+    }
+
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+        let mut decisions = Vec::new();
+        let mut items = self.queues.iter().flatten();
+        let _ = self.stack.foresee(tell)
+            && items.all(|item| {
+                item.write(&mut decisions);
+                tell(&decisions)
+            });
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {

@@ -111,6 +111,22 @@ pub struct Prefix {
     /// The fingerprint that the execution must have before the last of them, where it is known: if it has
     /// another, the program is not deterministic.
     pub expect: Option<u64>,
+    /// What will most likely follow them. Nothing is promised.
+    pub likely: Vec<Decision>,
+}
+
+impl Prefix {
+    /// These decisions, and no more is known.
+    pub(crate) fn of(decisions: Vec<Decision>) -> Self {
+        Prefix { decisions, ..Prefix::default() }
+    }
+
+    /// Makes it the empty one.
+    pub(crate) fn clear(&mut self) {
+        self.decisions.clear();
+        self.expect = None;
+        self.likely.clear();
+    }
 }
 
 /// An execution that has ended.
@@ -143,6 +159,10 @@ pub enum Report {
 pub trait Strategy {
     /// Writes how the next execution begins; `false` when there is none.
     fn next_prefix(&mut self, prefix: &mut Prefix) -> bool;
+
+    /// Tells what the executions after the next one will most likely begin with, soonest first, for as long as `tell`
+    /// says that it can use more. Nothing is promised; called only where executions are run ahead of time.
+    fn foresee(&self, _tell: &mut dyn FnMut(&[Decision]) -> bool) {}
 
     /// How an execution goes on after its prefix.
     fn choose(&self, point: &Point<'_>) -> Choice;

@@ -270,6 +270,13 @@ impl Optimal {
         }
     }
 
+    /// Steps as decisions, up to the first by a thread that the last execution did not have.
+    fn decisions_of<'a>(&'a self, steps: &'a [Step]) -> impl Iterator<Item = Decision> + 'a {
+        let thread = |step: &Step| self.graph.threads.iter().position(|line| line.name == step.thread);
+        let known = steps.iter().map_while(move |step| Some((ThreadId(thread(step)? as u32), step)));
+        known.flat_map(|(thread, step)| decisions(thread, step))
+    }
+
     /// How many objects had a number before an event.
     fn known_before(&self, event: usize) -> usize {
         let lines = self
@@ -456,8 +463,7 @@ impl Strategy for Optimal {
     fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
         let walk = self.walk.get_mut();
         *walk = Walk { graph: std::mem::take(&mut walk.graph), ..Walk::default() };
-        prefix.decisions.clear();
-        prefix.expect = None;
+        prefix.clear();
         let branch = loop {
             if !self.begun {
                 self.begun = true;
@@ -514,13 +520,35 @@ impl Strategy for Optimal {
             inert: false,
         };
         for node in &self.path {
-            prefix.decisions.push(Decision::Thread(node.thread));
-            prefix.decisions.extend(node.taken.step.values.iter().map(|value| Decision::Value(*value)));
+            prefix.decisions.extend(decisions(node.thread, &node.taken.step));
         }
         self.plan = leftmost(&branch.children);
+        prefix.likely.extend(self.decisions_of(&self.plan));
         self.uncertain = branch.uncertain;
         self.guide = branch.children;
         true
+    }
+
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+        let mut so_far = Vec::new();
+        let lengths: Vec<_> = (self.path.iter())
+            .map(|node| {
+                let length = so_far.len();
+                so_far.extend(decisions(node.thread, &node.taken.step));
+                length
+            })
+            .collect();
+        for (node, length) in self.path.iter().zip(lengths).rev() {
+            for branch in node.tree.iter().filter(|branch| !covered(&node.asleep, &branch.step)) {
+                so_far.truncate(length);
+                so_far.extend(self.decisions_of(std::slice::from_ref(&branch.step)));
+                so_far.extend(self.decisions_of(&leftmost(&branch.children)));
+                if so_far.len() > length && !tell(&so_far) {
+                    return;
+                }
+            }
+            so_far.truncate(length);
+        }
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {
@@ -672,6 +700,11 @@ impl Strategy for Optimal {
     fn in_order(&self) -> bool {
         self.bound.is_some()
     }
+}
+
+/// What chooses a step: its thread, and then its values.
+fn decisions(thread: ThreadId, step: &Step) -> impl Iterator<Item = Decision> {
+    std::iter::once(Decision::Thread(thread)).chain(step.values.iter().copied().map(Decision::Value))
 }
 
 impl Node {

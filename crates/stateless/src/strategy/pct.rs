@@ -64,8 +64,7 @@ fn as_thread(decision: &Decision) -> Option<ThreadId> {
 
 impl Strategy for Pct {
     fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
-        prefix.decisions.clear();
-        prefix.expect = None;
+        prefix.clear();
         self.executions += 1;
         self.current = draw(self.seed, self.executions);
         for (index, point) in self.change_points.iter_mut().enumerate() {

@@ -41,8 +41,7 @@ pub(crate) fn below(word: u64, n: u64) -> u64 {
 
 impl Strategy for Random {
     fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
-        prefix.decisions.clear();
-        prefix.expect = None;
+        prefix.clear();
         self.executions += 1;
         self.current = draw(self.seed, self.executions);
         true
