@@ -336,8 +336,7 @@ impl<'a> NativeExecution<'a> {
             _ => StopKind::Unsupported,
         };
         let places = [record[2], record[3], record[4]];
-        let mut message =
-            self.kept.as_ref().map_or_else(|| self.zygote.area.text(), |run| run.text.clone());
+        let mut message = self.kept.as_ref().map_or_else(|| self.zygote.area.text(), |run| run.text.clone());
         let thread = (record[0] >> 32) as usize;
         if matches!(kind, StopKind::Violation(_)) {
             message = format!("{}: {message}", self.words().thread(thread));

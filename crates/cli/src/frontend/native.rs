@@ -33,6 +33,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
         "--race-mode",
         "--max-executions",
         "--time",
+        "--jobs",
         "--seed",
         "--stdin",
         "--patience",
@@ -46,7 +47,8 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     let program = NativeProgram::open(request.file)?
         .arguments(request.arguments.iter().cloned())
         .input(options.stdin.clone())
-        .fails_by_status(options.exit_status);
+        .fails_by_status(options.exit_status)
+        .jobs(options.jobs.unwrap_or(1));
     let program = program.race_mode(options.race_mode)?;
     let program = match options.patience {
         Some(time) => program.patience(time.0),

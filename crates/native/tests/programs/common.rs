@@ -68,3 +68,10 @@ pub(crate) fn compile(source: &str, flags: &[&str]) -> PathBuf {
     assert!(output.status.success(), "{source}\n{}", String::from_utf8_lossy(&output.stderr));
     program
 }
+
+/// Writes a program, to be compiled, and says where it is.
+pub(crate) fn write(name: &str, text: &str) -> String {
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.c"));
+    std::fs::write(&source, text).unwrap();
+    source.into_os_string().into_string().unwrap()
+}

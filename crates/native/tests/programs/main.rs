@@ -7,6 +7,7 @@ mod conformance;
 mod examples;
 mod generated;
 mod instrumented;
+mod jobs;
 mod papers;
 mod refused;
 mod software;

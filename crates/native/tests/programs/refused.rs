@@ -1,21 +1,13 @@
 //! What cannot be controlled is refused, with the call.
 
-use std::path::Path;
-use std::process::Command;
-
 use selvedge_native::{NativeProgram, Search};
 
-use crate::common::has;
+use crate::common::{compile, has, write};
 
 /// Why a program text cannot be checked.
 #[track_caller]
 fn refusal(name: &str, text: &str) -> String {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (source, program) = (folder.join(format!("{name}.c")), folder.join(name));
-    std::fs::write(&source, text).unwrap();
-    let compiled =
-        Command::new("gcc").args(["-g", "-pthread", "-o"]).arg(&program).arg(&source).status().unwrap();
-    assert!(compiled.success());
+    let program = compile(&write(name, text), &[]);
     let program = NativeProgram::open(&program).unwrap();
     Search::default().check(&program, None, &mut |_| ()).unwrap_err().to_string()
 }

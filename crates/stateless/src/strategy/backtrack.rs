@@ -545,7 +545,8 @@ impl Node {
             Decision::Value(value) => value + 1..self.arity,
             Decision::Thread(_) => 0..0,
         };
-        let affordable = |thread: &ThreadId| policy.preemptions.is_none_or(|most| self.costs(*thread) <= most);
+        let affordable =
+            |thread: &ThreadId| policy.preemptions.is_none_or(|most| self.costs(*thread) <= most);
         let asleep = |thread: &ThreadId| self.asleep.iter().any(|(other, _)| other == thread);
         let threads = self.backtrack.iter().filter(|thread| self.arity == 0 && !self.done.contains(*thread));
         let threads = threads.filter(move |thread| !asleep(thread) && affordable(thread));

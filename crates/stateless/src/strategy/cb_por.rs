@@ -377,7 +377,10 @@ impl Node {
         let price = |thread: ThreadId| u32::from(self.preemptible && self.running != Some(thread));
         let prices = if self.arity > 0 { 0..0 } else { 0..u32::from(self.preemptible) + 1 };
         let threads = prices.flat_map(move |wanted| {
-            self.threads.iter().map(move |thread| (wanted, thread)).filter(move |(_, thread)| price(*thread) == wanted)
+            self.threads
+                .iter()
+                .map(move |thread| (wanted, thread))
+                .filter(move |(_, thread)| price(*thread) == wanted)
         });
         let threads = threads.filter(move |(price, thread)| {
             if self.tried.contains(*thread) || !new(name(*thread), 0) {
