@@ -9,6 +9,8 @@ use std::process::Command;
 fn main() {
     let source = Path::new("../pthread/src");
     println!("cargo::rerun-if-changed={}", source.display());
+    // A module of it, by its path.
+    println!("cargo::rerun-if-changed=../stateless/src/strategy/draw.rs");
     let variable = |name: &str| std::env::var(name).expect("cargo sets it");
     if variable("CARGO_CFG_TARGET_OS") != "linux" || variable("CARGO_CFG_TARGET_ARCH") != "x86_64" {
         // The crate is empty there.

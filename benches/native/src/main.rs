@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use selvedge_native::{Ahead, NativeProgram, Search};
+use selvedge_native::{Ahead, Named, NativeProgram, Parameters, Search};
 
 use crate::table::{Table, grouped};
 
@@ -81,12 +81,12 @@ fn main() {
 
 fn jobs(program: &Path, most: u64) -> String {
     let mut table = Table::new(&["strategy", "one core", "two", "CPU", "CPU on two", "faster", "foreseen", "run"]);
-    for strategy in ["icb", "cb-por", "optimal", "bpor", "dpor", "dfs", "delay", "random", "pct"] {
+    for (name, strategy) in Named::ALL {
         let one = measure(program, 2, 8, most, strategy, 1);
         let two = measure(program, 2, 8, most, strategy, 2);
-        assert_eq!((one.executions, one.steps), (two.executions, two.steps), "{strategy}: the same executions");
+        assert_eq!((one.executions, one.steps), (two.executions, two.steps), "{name}: the same executions");
         table.row(vec![
-            strategy.into(),
+            name.into(),
             one.rate(),
             two.rate(),
             format!("{:.0}", one.microseconds()),
@@ -102,7 +102,7 @@ fn jobs(program: &Path, most: u64) -> String {
 fn threads(program: &Path, most: u64) -> String {
     let mut table = Table::new(&["threads", "steps", "executions", "a second", "CPU time"]);
     for (threads, rounds) in [(2, 8), (8, 2), (20, 1)] {
-        let cost = measure(program, threads, rounds, most, "icb", 1);
+        let cost = measure(program, threads, rounds, most, Named::Icb, 1);
         table.row(vec![
             threads.to_string(),
             format!("{:.0}", cost.length()),
@@ -118,7 +118,7 @@ fn steps(program: &Path, most: u64) -> String {
     let mut table = Table::new(&["steps", "executions", "a second", "CPU time", "a step more"]);
     let mut before: Option<Cost> = None;
     for rounds in [8, 32, 128, 512] {
-        let cost = measure(program, 2, rounds, most / 2, "icb", 1);
+        let cost = measure(program, 2, rounds, most / 2, Named::Icb, 1);
         let more = before.as_ref().map_or_else(String::new, |before| {
             let time = cost.microseconds() - before.microseconds();
             format!("{:.2}", time / (cost.length() - before.length()))
@@ -136,12 +136,12 @@ fn steps(program: &Path, most: u64) -> String {
 }
 
 /// Runs the first executions.
-fn measure(program: &Path, threads: u32, rounds: u32, most: u64, strategy: &str, jobs: u32) -> Cost {
+fn measure(program: &Path, threads: u32, rounds: u32, most: u64, strategy: Named, jobs: u32) -> Cost {
     let program = NativeProgram::open(program).expect("it was compiled for this");
     let program = program.arguments([threads.to_string(), rounds.to_string()]).jobs(jobs);
     let search = Search {
-        strategy: Some(strategy.into()),
-        preemptions: Some(8),
+        strategy,
+        parameters: Parameters::bounded(8),
         max_executions: Some(most),
         ..Search::default()
     };

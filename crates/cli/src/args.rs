@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use selvedge_core::Schedule;
 
-use crate::value::{Memory, Time};
+use crate::value::{Memory, Range, Time};
 
 /// Finds concurrency bugs, and says exactly how much it has ruled out.
 ///
@@ -114,7 +114,7 @@ pub(crate) struct Options {
     /// Stop before using more memory than this: 512M, 4G
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Memory>,
-    /// Use so many cores
+    /// Use so many cores; the answer and its counts stay the same
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) jobs: Option<u32>,
     /// The order of a search that stores states: layered (fewest preemptions first), dfs, bfs, bcs
@@ -156,6 +156,9 @@ pub(crate) struct Options {
     /// How long, in real time, an executable may take from one scheduling point to the next (20s)
     #[arg(long, value_name = "TIME")]
     pub(crate) patience: Option<Time>,
+    /// The values of __VERIFIER_nondet_* in an executable, both ends included (0..2)
+    #[arg(long, value_name = "FROM..TO", allow_hyphen_values = true)]
+    pub(crate) nondet: Option<Range>,
     /// To exit with a status other than 0 is a violation (executables)
     #[arg(long)]
     pub(crate) exit_status: bool,
@@ -199,6 +202,7 @@ impl Options {
             value("--trail", &self.trail),
             value("--stdin", &self.stdin.as_ref().map(|file| file.display().to_string())),
             value("--patience", &self.patience),
+            value("--nondet", &self.nondet),
             flag("--exit-status", self.exit_status),
         ]
         .into_iter()

@@ -35,10 +35,31 @@ pub(crate) struct FrontEnd {
     accepts: fn(&Path) -> bool,
     /// Whether it can be told which checks of a file to do.
     filters: bool,
-    /// The options that it knows, of [`Options`]; any other is refused before it is called.
-    options: &'static [&'static str],
+    /// The options that it knows, of [`Options`], in groups; any other is refused before it is called.
+    options: &'static [&'static [&'static str]],
     /// Checks a file.
     check: fn(&Request<'_>) -> anyhow::Result<Answer>,
+}
+
+/// The options of the stateless engine.
+const STATELESS: &[&str] = &[
+    "--preemptions",
+    "--yields",
+    "--delays",
+    "--depth",
+    "--at-bound",
+    "--strategy",
+    "--race-mode",
+    "--max-executions",
+    "--time",
+    "--jobs",
+    "--seed",
+];
+
+impl FrontEnd {
+    fn has(&self, option: &str) -> bool {
+        self.options.iter().any(|group| group.contains(&option))
+    }
 }
 
 /// What a front end is asked.
@@ -97,15 +118,15 @@ pub(crate) fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     if request.filter.is_some() && !front_end.filters {
         bail!("{path} has a single check, so there is no choosing by name; leave the second argument out");
     }
-    if !request.arguments.is_empty() && !front_end.options.contains(&"--stdin") {
+    if !request.arguments.is_empty() && !front_end.has("--stdin") {
         bail!("{path} takes no arguments of its own; leave out what comes after --");
     }
     for (name, _) in request.options.given() {
-        if !front_end.options.contains(&name) {
+        if !front_end.has(name) {
             bail!(
                 "{name} is not an option for {} files; they take {}",
                 front_end.name,
-                front_end.options.join(", ")
+                front_end.options.concat().join(", ")
             );
         }
     }

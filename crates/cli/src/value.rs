@@ -1,4 +1,4 @@
-//! Values of options: times and amounts of memory.
+//! Values of options: times, amounts of memory, ranges.
 
 use std::fmt;
 use std::str::FromStr;
@@ -66,6 +66,31 @@ impl FromStr for Memory {
     }
 }
 
+/// A range of numbers, as in `0..2`; both ends are in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) from: i32,
+    pub(crate) to: i32,
+}
+
+impl FromStr for Range {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let range = text.split_once("..").and_then(|(from, to)| {
+            let (from, to) = (from.parse().ok()?, to.parse().ok()?);
+            (from <= to).then_some(Range { from, to })
+        });
+        range.ok_or_else(|| "expected a range such as 0..2 or -1..4, the smallest value first".into())
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.from, self.to)
+    }
+}
+
 /// The number at the beginning, and the unit after it.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
@@ -94,6 +119,16 @@ mod tests {
             ("99999999999999999999h", None),
         ] {
             assert_eq!(text.parse::<Time>().ok().map(|t| t.to_string()).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn ranges() {
+        for text in ["0..2", "-1..4", "7..7", "-2147483648..2147483647"] {
+            assert_eq!(text.parse::<Range>().unwrap().to_string(), text);
+        }
+        for text in ["", "..", "0", "2..0", "0..", "..2", "a..b", "0..9999999999", "0...2"] {
+            assert!(text.parse::<Range>().is_err(), "{text}");
         }
     }
 

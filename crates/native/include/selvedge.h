@@ -12,7 +12,8 @@ extern "C" {
 /* A value from a range, both ends included: each is explored. */
 int selvedge_choose(int from, int to);
 
-/* The intrinsics of verification benchmarks. The values of __VERIFIER_nondet_* are 0, 1 and 2. */
+/* The intrinsics of verification benchmarks. The values of __VERIFIER_nondet_* are 0, 1 and 2, or what
+ * --nondet gives. */
 int __VERIFIER_nondet_int(void);
 unsigned int __VERIFIER_nondet_uint(void);
 unsigned int __VERIFIER_nondet_unsigned(void);

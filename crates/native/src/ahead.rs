@@ -15,11 +15,20 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use selvedge_stateless::Onward;
+
 use crate::launch::{NativeProgram, Zygote};
 use crate::protocol::{Answer, Record, tag};
 
-/// What an execution is to begin with, as the shared area has it.
-pub(crate) type Plan = Arc<[u32]>;
+/// All that decides what an execution does by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Course {
+    /// The decisions that it begins with, as the shared area has them.
+    pub(crate) decisions: Vec<u32>,
+    pub(crate) onward: Onward,
+    /// The fair bound.
+    pub(crate) yields: Option<u32>,
+}
 
 /// So many bytes of logs are kept; then the oldest are forgotten.
 const MOST_KEPT: usize = 64 << 20;
@@ -94,11 +103,11 @@ impl Kept {
 #[derive(Default)]
 struct State {
     /// What to run, soonest first.
-    queue: VecDeque<Plan>,
-    running: Vec<Plan>,
-    kept: HashMap<Plan, Kept>,
+    queue: VecDeque<Arc<Course>>,
+    running: Vec<Arc<Course>>,
+    kept: HashMap<Arc<Course>, Kept>,
     /// The keys of `kept`, and some that are no longer, oldest first.
-    order: VecDeque<Plan>,
+    order: VecDeque<Arc<Course>>,
     /// The size of what is kept.
     bytes: usize,
     /// Whether the search runs an execution of its own, which takes one of the cores.
@@ -108,11 +117,11 @@ struct State {
 
 impl State {
     /// Whether an execution has been run or is being run.
-    fn has(&self, plan: &Plan) -> bool {
+    fn has(&self, plan: &Arc<Course>) -> bool {
         self.kept.contains_key(plan) || self.running.contains(plan)
     }
 
-    fn keep(&mut self, plan: Plan, run: Kept) {
+    fn keep(&mut self, plan: Arc<Course>, run: Kept) {
         self.bytes += run.size();
         self.order.push_back(plan.clone());
         self.kept.insert(plan, run);
@@ -127,7 +136,7 @@ impl State {
         }
     }
 
-    fn take(&mut self, plan: &[u32]) -> Option<Kept> {
+    fn take(&mut self, plan: &Course) -> Option<Kept> {
         let run = self.kept.remove(plan)?;
         self.bytes -= run.size();
         Some(run)
@@ -153,7 +162,7 @@ impl Shared {
     }
 
     /// What a worker is to run next; `None` when there will be nothing any more.
-    fn next(&self) -> Option<Plan> {
+    fn next(&self) -> Option<Arc<Course>> {
         let mut state = self.lock();
         loop {
             if state.ends {
@@ -168,7 +177,7 @@ impl Shared {
         }
     }
 
-    fn finished(&self, plan: Plan, run: Option<Kept>) {
+    fn finished(&self, plan: Arc<Course>, run: Option<Kept>) {
         let mut state = self.lock();
         state.running.retain(|other| *other != plan);
         if let Some(run) = run {
@@ -200,9 +209,9 @@ impl Shared {
     }
 
     /// Runs an execution as far as it goes by itself.
-    fn run(&self, zygote: &mut Zygote, program: &NativeProgram, plan: &[u32]) -> Option<Kept> {
+    fn run(&self, zygote: &mut Zygote, program: &NativeProgram, plan: &Course) -> Option<Kept> {
         program.clear_output();
-        zygote.request(plan.iter().copied(), true);
+        zygote.request(plan, true);
         let mut run = Kept::default();
         let mut asks = false;
         loop {
@@ -257,7 +266,7 @@ pub(crate) struct Pool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
     /// What was foreseen for after the next execution and is still to be run, and how much was foreseen in all.
-    foreseen: Vec<Plan>,
+    foreseen: Vec<Arc<Course>>,
     told: usize,
 }
 
@@ -275,8 +284,8 @@ impl Pool {
     }
 
     /// A later execution will begin like this. Says whether more of them are of use.
-    pub(crate) fn foresee(&mut self, plan: impl Iterator<Item = u32>) -> bool {
-        let plan: Plan = plan.collect();
+    pub(crate) fn foresee(&mut self, plan: Course) -> bool {
+        let plan = Arc::new(plan);
         self.told += 1;
         if !self.shared.lock().has(&plan) {
             self.foreseen.push(plan);
@@ -286,7 +295,7 @@ impl Pool {
     }
 
     /// The execution with this plan, if it has been run or is being run.
-    pub(crate) fn take(&mut self, plan: &[u32], program: &NativeProgram) -> Option<Kept> {
+    pub(crate) fn take(&mut self, plan: &Course, program: &NativeProgram) -> Option<Kept> {
         let shared = &self.shared;
         shared.counts.asked.fetch_add(1, Ordering::Relaxed);
         let mut state = shared.lock();

@@ -10,10 +10,10 @@ use std::time::Instant;
 
 use selvedge_core::{Decision, Location, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
 use selvedge_stateless::{
-    Description, Event, Execution, Gate, LaunchError, LocalEvent, Site, Stop, StopKind,
+    Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Site, Stop, StopKind,
 };
 
-use crate::ahead::{Kept, Pool};
+use crate::ahead::{Course, Kept, Pool};
 use crate::describe::{Step, Words};
 use crate::launch::{NativeProgram, Zygote};
 use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order};
@@ -55,8 +55,8 @@ pub(crate) struct NativeExecution<'a> {
     next: Next,
     /// The decisions of this execution so far.
     decided: Vec<Decision>,
-    /// What the search has planned for the next one.
-    planned: Vec<Decision>,
+    /// What the search has planned for it.
+    planned: Course,
     /// Whether it is under way.
     live: bool,
     /// The thread whose step is being read.
@@ -86,7 +86,7 @@ impl<'a> NativeExecution<'a> {
             position: 0,
             next: Next::Nothing,
             decided: Vec::new(),
-            planned: Vec::new(),
+            planned: Course::default(),
             live: false,
             current: 0,
             step: Step::default(),
@@ -102,8 +102,8 @@ impl<'a> NativeExecution<'a> {
         Words { mirror: &self.mirror, symbols: &self.symbols }
     }
 
-    /// Begins an execution with these decisions, and reads up to its first point.
-    fn begin(&mut self, plan: &[Decision]) -> Result<(), LaunchError> {
+    /// Begins the execution that is planned, and reads up to its first point.
+    fn begin(&mut self) -> Result<(), LaunchError> {
         self.mirror.clear();
         self.events.clear();
         self.live = true;
@@ -112,8 +112,7 @@ impl<'a> NativeExecution<'a> {
             Some(run) => self.program.set_printed(&run.output),
             None => {
                 self.program.clear_output();
-                let plan = plan.iter().map(|decision| answer(*decision).pack());
-                self.zygote.request(plan, self.foresight > BLIND);
+                self.zygote.request(&self.planned, self.foresight > BLIND);
                 self.wait();
             }
         }
@@ -387,10 +386,12 @@ impl<'a> NativeExecution<'a> {
     /// Begins again, this time with what was decided, and reads up to where the last decision is taken.
     fn begin_again(&mut self) -> Result<(), Stop> {
         self.end();
-        let plan = self.decided.clone();
+        self.planned.decisions.clear();
+        self.planned.decisions.extend(self.decided.iter().map(|decision| answer(*decision).pack()));
         let failed = |message: String| Stop { kind: StopKind::Unsupported, message, location: None };
-        self.begin(&plan).map_err(|error| failed(error.0))?;
-        for &decision in plan.iter().take(plan.len() - 1) {
+        self.begin().map_err(|error| failed(error.0))?;
+        for index in 0..self.decided.len() - 1 {
+            let decision = self.decided[index];
             self.prepare_step(decision);
             if self.next == Next::Asks {
                 self.reply(answer(decision));
@@ -437,6 +438,13 @@ impl<'a> NativeExecution<'a> {
     }
 }
 
+/// A plan as the program is given it; the decisions are added to these.
+fn course(plan: &Plan<'_>, mut decisions: Vec<u32>) -> Course {
+    let planned = plan.decisions.iter().chain(plan.likely);
+    decisions.extend(planned.map(|decision| answer(*decision).pack()));
+    Course { decisions, onward: plan.onward, yields: plan.yields }
+}
+
 fn answer(decision: Decision) -> Answer {
     match decision {
         Decision::Thread(thread) => Answer::Thread(thread.0),
@@ -460,34 +468,26 @@ fn signal_name(signal: i32) -> &'static str {
 }
 
 impl Execution for NativeExecution<'_> {
-    fn plan(&mut self, decisions: &[Decision], likely: &[Decision]) {
-        self.planned.clear();
-        self.planned.extend_from_slice(decisions);
-        self.planned.extend_from_slice(likely);
+    fn plan(&mut self, plan: &Plan<'_>) {
+        let mut decisions = std::mem::take(&mut self.planned.decisions);
+        decisions.clear();
+        self.planned = course(plan, decisions);
     }
 
     fn runs_ahead(&self) -> bool {
         self.pool.is_some()
     }
 
-    fn run_ahead(&mut self, decisions: &[Decision]) -> bool {
-        let plan = decisions.iter().map(|decision| answer(*decision).pack());
-        self.pool.as_mut().is_some_and(|pool| pool.foresee(plan))
+    fn run_ahead(&mut self, plan: &Plan<'_>) -> bool {
+        self.pool.as_mut().is_some_and(|pool| pool.foresee(course(plan, Vec::new())))
     }
 
     fn restart(&mut self) -> Result<(), LaunchError> {
         self.end();
         self.decided.clear();
         self.lost = None;
-        let plan = std::mem::take(&mut self.planned);
-        self.kept = self.pool.as_mut().and_then(|pool| {
-            let plan: Vec<_> = plan.iter().map(|decision| answer(*decision).pack()).collect();
-            pool.take(&plan, self.program)
-        });
-        let begun = self.begin(&plan);
-        self.planned = plan;
-        self.planned.clear();
-        begun
+        self.kept = self.pool.as_mut().and_then(|pool| pool.take(&self.planned, self.program));
+        self.begin()
     }
 
     fn enabled(&self) -> &ThreadSet {

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
 use object::{Object as _, ObjectSymbol as _};
-use selvedge_stateless::{Execution, LaunchError, Program};
+use selvedge_stateless::{Execution, LaunchError, Onward, Program};
 
-use crate::ahead::{Ahead, Counts, Pool};
+use crate::ahead::{Ahead, Counts, Course, Pool};
 use crate::area::{SharedArea, memory_file};
 use crate::execution::NativeExecution;
-use crate::protocol::{AREA_VARIABLE, BIND_MARK};
+use crate::protocol::{AREA_VARIABLE, BIND_MARK, onward};
 
 /// The runtime, as `build.rs` has built it.
 pub(crate) const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libselvedge_pthread.so"));
@@ -61,6 +61,7 @@ pub struct NativeProgram {
     output: File,
     patience: Duration,
     race_mode: bool,
+    nondet: (i32, i32),
     suspects: Vec<String>,
     jobs: u32,
     ahead: Arc<Counts>,
@@ -92,6 +93,7 @@ impl NativeProgram {
             output,
             patience: Duration::from_secs(20),
             race_mode: false,
+            nondet: (0, 2),
             suspects: found.suspects,
             jobs: 1,
             ahead: Arc::default(),
@@ -120,6 +122,24 @@ impl NativeProgram {
     #[must_use]
     pub fn patience(self, patience: Duration) -> Self {
         NativeProgram { patience, ..self }
+    }
+
+    /// The values that `__VERIFIER_nondet_*` are explored with, both ends included (0 to 2 by default).
+    ///
+    /// # Errors
+    /// When the range is empty or has more than 65,536 values.
+    ///
+    /// ```no_run
+    /// # use selvedge_native::NativeProgram;
+    /// let program = NativeProgram::open("./a.out".as_ref()).unwrap().nondet(-1, 4).unwrap();
+    /// ```
+    pub fn nondet(self, from: i32, to: i32) -> Result<Self, NotCheckable> {
+        if to < from || to.abs_diff(from) >= 1 << 16 {
+            return Err(NotCheckable(format!(
+                "{from}..{to} is empty, or longer than 65,536 values; give the smallest value first, as in 0..2"
+            )));
+        }
+        Ok(NativeProgram { nondet: (from, to), ..self })
     }
 
     /// On so many cores (1 by default): executions that a search will most likely ask for are run before it does. What
@@ -157,6 +177,7 @@ impl NativeProgram {
             output: memory_file(c"selvedge output")?,
             patience: self.patience,
             race_mode: self.race_mode,
+            nondet: self.nondet,
             suspects: Vec::new(),
             jobs: 1,
             ahead: Arc::default(),
@@ -223,6 +244,9 @@ impl NativeProgram {
         };
         let area = SharedArea::new().map_err(|error| failed("no memory to share with it", &error))?;
         area.get().race_mode.store(u32::from(self.race_mode), Ordering::Relaxed);
+        let (from, to) = self.nondet;
+        area.get().nondet_from.store(from as u32, Ordering::Relaxed);
+        area.get().nondet_count.store(to.abs_diff(from) + 1, Ordering::Relaxed);
         area.get().cancels.store(u32::from(self.cancels), Ordering::Relaxed);
         let mut runtime =
             memory_file(c"selvedge runtime").map_err(|error| failed("no memory for the runtime", &error))?;
@@ -260,6 +284,8 @@ impl NativeProgram {
         unsafe {
             command.pre_exec(|| {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                // What a terminal sends on Ctrl-C is for the command, which ends the program in its own time.
+                libc::setpgid(0, 0);
                 // Addresses are the same from run to run, so that a schedule can be replayed.
                 libc::personality(0x0004_0000);
                 Ok(())
@@ -330,12 +356,23 @@ impl Zygote {
         self.child.id()
     }
 
-    /// Begins an execution with this plan, which goes on after it by itself or not.
-    pub(crate) fn request(&mut self, plan: impl Iterator<Item = u32>, ahead: bool) {
+    /// Begins an execution, which goes on by itself after the decisions that it begins with, or asks.
+    pub(crate) fn request(&mut self, course: &Course, ahead: bool) {
         // It reads its input from the beginning. Not everything can be read twice; then the program sees its end.
         let _ = self.input.rewind();
-        self.area.set_plan(plan);
-        self.area.get().ahead.store(u32::from(ahead), Ordering::Relaxed);
+        self.area.set_plan(course.decisions.iter().copied());
+        let area = self.area.get();
+        let (way, number, seed, longest) = match course.onward {
+            _ if !ahead => (onward::NOT, 0, 0, 0),
+            Onward::Unknown => (onward::NOT, 0, 0, 0),
+            Onward::Calmly => (onward::CALMLY, course.yields.unwrap_or(u32::MAX), 0, 0),
+            Onward::AtRandom { seed } => (onward::AT_RANDOM, 0, seed, 0),
+            Onward::ByPriority { seed, longest, drops } => (onward::BY_PRIORITY, drops, seed, longest),
+        };
+        area.onward.store(way, Ordering::Relaxed);
+        area.onward_number.store(number, Ordering::Relaxed);
+        area.onward_seed.store(seed, Ordering::Relaxed);
+        area.onward_longest.store(longest, Ordering::Relaxed);
         self.area.request();
     }
 

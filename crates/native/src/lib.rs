@@ -22,7 +22,7 @@
 //! | `mirror.rs` | threads and objects as the log tells of them |
 //! | `describe.rs` | steps and waits in words |
 //! | `symbols.rs` | source lines and names |
-//! | `search.rs` | strategies by name |
+//! | `search.rs` | a strategy, and limits |
 //! | `stuck.rs` | what a program does that does not come back |
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -43,4 +43,5 @@ mod symbols;
 pub use ahead::Ahead;
 pub use compiler::compiler;
 pub use launch::{NativeProgram, NotCheckable};
-pub use search::{STRATEGIES, Search};
+pub use search::Search;
+pub use selvedge_stateless::strategy::{Named, Parameters};

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `start.rs` | taking over before `main`; a process for each execution |
 //! | `runtime.rs` | threads, objects, who runs next, virtual time |
+//! | `onward.rs` | how an execution goes on by itself |
 //! | `slot.rs` | which object a piece of the program's memory is |
 //! | `site.rs` | places in the program |
 //! | `thread.rs`, `key.rs`, `cancel.rs`, `signal.rs` | threads |
@@ -27,12 +28,15 @@ mod barrier;
 mod c11;
 mod cancel;
 mod cond;
+#[path = "../../stateless/src/strategy/draw.rs"]
+mod draw;
 mod fault;
 mod heap;
 mod key;
 mod memory;
 mod mutex;
 mod once;
+mod onward;
 mod protocol;
 mod runtime;
 mod rwlock;

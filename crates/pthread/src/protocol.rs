@@ -10,7 +10,7 @@
 #![allow(dead_code, reason = "each side uses its part")]
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The first word of the area: both sides are of the same version.
 pub(crate) const MAGIC: u32 = 0x5E1F_0006;
@@ -44,13 +44,18 @@ pub(crate) struct Area {
     /// Set once that process has ended, with its status as `waitpid` gives it.
     pub(crate) dead: AtomicU32,
     pub(crate) status: AtomicU32,
-    /// Whether the program goes on by itself after the plan, without preemption, for as long as that is what a
-    /// strategy would most likely decide.
-    pub(crate) ahead: AtomicU32,
+    /// How the program goes on by itself after the plan, one of [`onward`], as a strategy would most likely decide.
+    pub(crate) onward: AtomicU32,
+    pub(crate) onward_number: AtomicU32,
+    pub(crate) onward_seed: AtomicU64,
+    pub(crate) onward_longest: AtomicU64,
     /// Whether the program can ask threads to end: it has `pthread_cancel` among the functions that it calls.
     pub(crate) cancels: AtomicU32,
     /// Whether plain accesses to memory are steps, in programs that are compiled for it.
     pub(crate) race_mode: AtomicU32,
+    /// The values of `__VERIFIER_nondet_*`: the first, an `i32`, and how many there are.
+    pub(crate) nondet_from: AtomicU32,
+    pub(crate) nondet_count: AtomicU32,
     /// The answer to the question that the program has asked, as [`pack`](Answer::pack) writes it.
     pub(crate) answer: AtomicU32,
     /// How many decisions are planned.
@@ -69,6 +74,18 @@ pub(crate) mod turn {
     pub(crate) const PROGRAM: u32 = 1;
     /// The controlling side runs: the program has asked something, is ready to begin, or has ended.
     pub(crate) const CONTROLLER: u32 = 2;
+}
+
+/// How the program goes on after the plan.
+pub(crate) mod onward {
+    /// It asks.
+    pub(crate) const NOT: u32 = 0;
+    /// Without preemption, within the fair bound that the number is.
+    pub(crate) const CALMLY: u32 = 1;
+    /// At random, from the seed.
+    pub(crate) const AT_RANDOM: u32 = 2;
+    /// By random priorities, from the seed; at so many steps of an execution so long the running thread's drops.
+    pub(crate) const BY_PRIORITY: u32 = 3;
 }
 
 /// What the controlling side answers.

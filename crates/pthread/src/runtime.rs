@@ -14,6 +14,7 @@ use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::onward::{Onward, Point};
 use crate::protocol::{
     ASKS, Answer, Area, Gate, LOG, OBJECT_BITS, Op, Record, access, head, note, op, stop, tag, turn,
 };
@@ -107,9 +108,6 @@ pub(crate) struct Runtime {
     /// How many decisions were made.
     decisions: usize,
     plan_length: usize,
-    ahead: bool,
-    /// A thread has yielded: from then on a strategy's choices are not foreseen.
-    yielded: bool,
     /// What the step under way does.
     pub(crate) performed: Op,
     pub(crate) note: u64,
@@ -121,12 +119,15 @@ pub(crate) struct Runtime {
     time_passes: bool,
     /// Plain accesses to memory are steps.
     pub(crate) race_mode: bool,
+    /// The values of `__VERIFIER_nondet_*`: the first, and how many there are.
+    pub(crate) nondet: (i32, u32),
     /// How many steps were taken.
     pub(crate) steps: u32,
     /// The object of atomic sections, plus 1.
     pub(crate) section: u32,
     /// Whether the program has robust mutexes: then a thread that ends looks for those that it holds.
     pub(crate) has_robust: bool,
+    onward: Onward,
     pub(crate) threads: [Thread; MAX_THREADS],
     objects: [Object; MAX_OBJECTS],
 }
@@ -180,8 +181,6 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     log_length: 0,
     decisions: 0,
     plan_length: 0,
-    ahead: false,
-    yielded: false,
     performed: Op { kind: 0, access: 0, order: 0, timed_out: false, object: 0, also: 0 },
     note: 0,
     number: 0,
@@ -190,9 +189,11 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     exiting: false,
     time_passes: false,
     race_mode: false,
+    nondet: (0, 0),
     steps: 0,
     section: 0,
     has_robust: false,
+    onward: Onward::NEW,
     threads: [NEW_THREAD; MAX_THREADS],
     objects: [NEW_OBJECT; MAX_OBJECTS],
 }));
@@ -216,8 +217,10 @@ pub(crate) fn begin(area: *const Area, stack_top: usize) {
     runtime.area = area;
     let area = runtime.area();
     runtime.plan_length = area.plan_length.load(Ordering::Relaxed) as usize;
-    runtime.ahead = area.ahead.load(Ordering::Relaxed) != 0;
+    runtime.onward.begin(area);
     runtime.race_mode = area.race_mode.load(Ordering::Relaxed) != 0;
+    runtime.nondet.0 = area.nondet_from.load(Ordering::Relaxed) as i32;
+    runtime.nondet.1 = area.nondet_count.load(Ordering::Relaxed);
     runtime.phase = Phase::Running;
     let main = runtime.new_thread(0);
     let thread = &mut runtime.threads[main as usize];
@@ -343,13 +346,21 @@ impl Runtime {
 
     /// Ends a step, and says which thread takes the next.
     fn next(&mut self) -> u32 {
-        self.yielded |= self.performed.yields();
+        if self.performed.yields() {
+            self.onward.yielded(self.current);
+        }
         self.steps += 1;
-        let without = self.without_preemption();
+        self.onward.at(self.decisions, self.current);
         let chosen = match self.planned() {
             Some(Answer::Thread(thread)) if self.can_run(thread) => Some(thread),
             Some(_) => None,
-            None => without.filter(|_| self.ahead && !self.yielded),
+            None => self.onward.thread(&Point {
+                step: self.decisions,
+                current: self.current,
+                preemptible: self.is_preemptible(),
+                threads: self.thread_count,
+                enabled: |thread: u32| self.threads[thread as usize].enabled,
+            }),
         };
         self.decisions += 1;
         let taken = chosen.unwrap_or(ASKS);
@@ -358,7 +369,8 @@ impl Runtime {
         if let Some(chosen) = chosen {
             return chosen;
         }
-        if without.is_none() && (self.exiting || self.alive == 0) {
+        let over = self.exiting || self.alive == 0;
+        if over && !(0..self.thread_count).any(|thread| self.can_run(thread)) {
             self.area().log_length.store(self.log_length as u32, Ordering::Relaxed);
             self.phase = Phase::Leaving;
             return if self.exiting { self.exiter } else { self.current };
@@ -377,14 +389,10 @@ impl Runtime {
         thread < self.thread_count && self.threads[thread as usize].enabled
     }
 
-    /// The thread that goes on when nobody is preempted: the current one, or the next that can, round robin.
-    fn without_preemption(&self) -> Option<u32> {
+    /// Whether a switch away from the current thread preempts it.
+    fn is_preemptible(&self) -> bool {
         let current = &self.threads[self.current as usize];
-        if current.enabled && !current.waiting && !self.performed.yields() {
-            return Some(self.current);
-        }
-        let after = (self.current + 1..self.thread_count).chain(0..=self.current);
-        after.into_iter().find(|thread| self.threads[*thread as usize].enabled)
+        current.enabled && !current.waiting && !self.performed.yields()
     }
 
     /// Lets another thread run until it is this one's turn again.
@@ -600,10 +608,11 @@ impl Runtime {
         if n <= 1 || self.phase != Phase::Running {
             return 0;
         }
+        self.onward.at(self.decisions, self.current);
         let chosen = match self.planned() {
             Some(Answer::Value(value)) if value < n => Some(value),
             Some(_) => None,
-            None => Some(0).filter(|_| self.ahead && !self.yielded),
+            None => self.onward.value(self.decisions, n),
         };
         self.decisions += 1;
         let taken = chosen.map_or(ASKS, |value| Answer::Value(value).pack());

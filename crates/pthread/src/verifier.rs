@@ -35,13 +35,14 @@ pub(crate) unsafe extern "C-unwind" fn selvedge_choose(from: c_int, to: c_int) -
 
 macro_rules! nondeterministic {
     ($($name:ident -> $number:ty;)*) => {$(
-        /// A value: 0, 1 or 2.
+        /// A value of the range that the controlling side has given, as a number of this type.
         ///
         /// # Safety
         /// Any caller.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C-unwind" fn $name() -> $number {
-            choose(3, frame!()) as $number
+            let (from, count) = rt().nondet;
+            from.wrapping_add(choose(count, frame!()) as i32) as $number
         }
     )*};
 }

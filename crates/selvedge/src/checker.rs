@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use selvedge_core::{Outcome, Schedule, Verdict};
 use selvedge_report::{Report, Style, to_json, to_text};
-use selvedge_stateless::strategy::{Bpor, CbPor, Cost, Depth, Dfs, Dpor, Iterative, Optimal, Pct, Random};
+use selvedge_stateless::strategy::{Parameters, Random};
 use selvedge_stateless::{Coverage, Error, Explorer, Settings};
 
 use crate::Strategy;
@@ -58,15 +58,7 @@ where
 pub struct Checker {
     name: Option<String>,
     strategy: Strategy,
-    /// `None` is the default; `Some(None)` is no bound.
-    preemptions: Option<Option<u32>>,
-    yields: Option<u32>,
-    delays: u32,
-    depth: u32,
-    at_bound: bool,
-    phase_preemptions: u32,
-    pct_depth: u32,
-    seed: u64,
+    parameters: Parameters,
     race_mode: bool,
     check_leaks: bool,
     allow_thread_panics: bool,
@@ -81,23 +73,13 @@ pub struct Checker {
     replay: Option<Schedule>,
 }
 
-/// How many executions a sampling strategy runs unless it is told otherwise.
-const SAMPLES: u64 = 10_000;
-
 impl Default for Checker {
     fn default() -> Self {
         let settings = Settings::default();
         Checker {
             name: None,
             strategy: Strategy::default(),
-            preemptions: None,
-            yields: settings.yields,
-            delays: 2,
-            depth: 100,
-            at_bound: false,
-            phase_preemptions: 0,
-            pct_depth: 3,
-            seed: 0x5E1_7ED6E,
+            parameters: Parameters::default(),
             race_mode: false,
             check_leaks: false,
             allow_thread_panics: false,
@@ -132,46 +114,55 @@ impl Checker {
     }
 
     /// Checks executions with at most so many preemptions (2 by default).
-    pub fn preemptions(self, preemptions: u32) -> Self {
-        Checker { preemptions: Some(Some(preemptions)), ..self }
+    pub fn preemptions(mut self, preemptions: u32) -> Self {
+        self.parameters.preemptions = Some(preemptions);
+        self.parameters.unbounded = false;
+        self
     }
 
     /// Checks all executions, however many preemptions they have. May take very long.
-    pub fn unbounded(self) -> Self {
-        Checker { preemptions: Some(None), ..self }
+    pub fn unbounded(mut self) -> Self {
+        self.parameters.unbounded = true;
+        self
     }
 
     /// How many more times a thread may yield than another that could run instead (1 by default). Loops that
     /// wait for another thread, and yield, are so unrolled a bounded number of times.
-    pub fn yields(self, yields: u32) -> Self {
-        Checker { yields: Some(yields), ..self }
+    pub fn yields(mut self, yields: u32) -> Self {
+        self.parameters.yields = Some(yields);
+        self
     }
 
     /// For [`Strategy::Delay`]: checks executions with at most so many delays (2 by default).
-    pub fn delays(self, delays: u32) -> Self {
-        Checker { delays, ..self }
+    pub fn delays(mut self, delays: u32) -> Self {
+        self.parameters.delays = delays;
+        self
     }
 
     /// For [`Strategy::Depth`]: ends executions after so many steps (100 by default).
-    pub fn depth(self, depth: u32) -> Self {
-        Checker { depth, ..self }
+    pub fn depth(mut self, depth: u32) -> Self {
+        self.parameters.depth = depth;
+        self
     }
 
     /// Goes to the bound at once rather than by way of the smaller ones. A violation that is then found need
     /// not be the simplest.
-    pub fn at_bound(self) -> Self {
-        Checker { at_bound: true, ..self }
+    pub fn at_bound(mut self) -> Self {
+        self.parameters.at_bound = true;
+        self
     }
 
     /// For [`Strategy::Icb`]: lets each phase of the search spend so many preemptions (0 by default, which is
     /// strict: executions with fewer preemptions always come first). The paper's `csb`.
-    pub fn phase_preemptions(self, preemptions: u32) -> Self {
-        Checker { phase_preemptions: preemptions, ..self }
+    pub fn phase_preemptions(mut self, preemptions: u32) -> Self {
+        self.parameters.phase_preemptions = preemptions;
+        self
     }
 
     /// For [`Strategy::Pct`]: the depth of the bugs to look for (3 by default).
-    pub fn pct_depth(self, depth: u32) -> Self {
-        Checker { pct_depth: depth, ..self }
+    pub fn pct_depth(mut self, depth: u32) -> Self {
+        self.parameters.pct_depth = depth;
+        self
     }
 
     /// Makes every access to a tracked cell a scheduling point. Without it a data race is a violation, and
@@ -217,8 +208,9 @@ impl Checker {
     }
 
     /// The seed of a sampling strategy.
-    pub fn seed(self, seed: u64) -> Self {
-        Checker { seed, ..self }
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.parameters.seed = seed;
+        self
     }
 
     /// What to count. By default states, and for sampling strategies only executions.
@@ -311,18 +303,24 @@ impl Checker {
     /// These settings with those of the environment, which win.
     fn with(self, environment: &Environment) -> Self {
         let environment = environment.clone();
+        let told = self.parameters;
+        let parameters = Parameters {
+            preemptions: environment.preemptions.or(told.preemptions),
+            unbounded: told.unbounded && environment.preemptions.is_none(),
+            yields: environment.yields.or(told.yields),
+            delays: environment.delays.unwrap_or(told.delays),
+            depth: environment.depth.unwrap_or(told.depth),
+            at_bound: environment.at_bound || told.at_bound,
+            seed: environment.seed.unwrap_or(told.seed),
+            ..told
+        };
         Checker {
-            preemptions: environment.preemptions.map(Some).or(self.preemptions),
-            yields: environment.yields.or(self.yields),
-            delays: environment.delays.unwrap_or(self.delays),
-            depth: environment.depth.unwrap_or(self.depth),
+            parameters,
             strategy: environment.strategy.unwrap_or(self.strategy),
             race_mode: environment.race_mode || self.race_mode,
-            at_bound: environment.at_bound || self.at_bound,
             time_limit: environment.time.or(self.time_limit),
             max_executions: environment.max_executions.or(self.max_executions),
             max_steps: environment.max_steps.unwrap_or(self.max_steps),
-            seed: environment.seed.unwrap_or(self.seed),
             replay: environment.replay.or(self.replay),
             ..self
         }
@@ -335,57 +333,17 @@ impl Checker {
     }
 
     fn settings(&self) -> Settings<'static> {
-        let samples = self.strategy.samples();
-        let coverage = if samples { Coverage::Executions } else { Coverage::States };
-        Settings {
-            yields: self.yields.filter(|_| !samples && self.strategy != Strategy::Dpor),
-            max_executions: self
-                .max_executions
-                .or(samples.then_some(SAMPLES).filter(|_| self.time_limit.is_none())),
+        let limits = Settings {
+            max_executions: self.max_executions,
             time_limit: self.time_limit,
             max_steps: self.max_steps,
-            coverage: self.coverage.unwrap_or(coverage),
             keep_going: self.keep_going,
             shorten: self.shorten,
             interrupt: Some(&INTERRUPTED),
-        }
-    }
-
-    /// The default bound on preemptions is for strategies that need one.
-    fn algorithm(&self) -> Box<dyn selvedge_stateless::Strategy> {
-        let preemptions = self.preemptions.unwrap_or(match self.strategy {
-            Strategy::Icb | Strategy::CbPor | Strategy::CbPorAll | Strategy::Bpor | Strategy::BporPlain => {
-                Some(2)
-            }
-            _ => None,
-        });
-        match self.strategy {
-            Strategy::Icb if self.at_bound => Box::new(Dfs::new(preemptions)),
-            Strategy::Icb => {
-                Box::new(Iterative::new(Cost::Preemptions, preemptions).csb(self.phase_preemptions))
-            }
-            Strategy::Dfs => Box::new(Dfs::new(preemptions)),
-            Strategy::CbPor if self.at_bound => Box::new(CbPor::new(preemptions, self.yields).at_bound()),
-            Strategy::CbPor => Box::new(CbPor::new(preemptions, self.yields)),
-            Strategy::CbPorAll => Box::new(CbPor::new(preemptions, self.yields).all()),
-            Strategy::Bpor | Strategy::BporPlain => {
-                let bpor = Bpor::new(preemptions, self.yields.is_some());
-                let bpor = bpor.optimised(self.strategy == Strategy::Bpor);
-                Box::new(if self.at_bound { bpor.at_bound() } else { bpor })
-            }
-            Strategy::Dpor => Box::new(Dpor::new()),
-            Strategy::Optimal => {
-                let optimal = preemptions.map_or_else(Optimal::new, Optimal::bounded).fair(self.yields);
-                Box::new(if self.at_bound { optimal.at_bound() } else { optimal })
-            }
-            Strategy::Delay => Box::new(Iterative::new(Cost::Delays, Some(self.delays))),
-            Strategy::Depth => {
-                let increment = if self.at_bound { self.depth } else { 10 };
-                Box::new(Depth::new(self.depth, increment))
-            }
-            Strategy::Random => Box::new(Random::new(self.seed)),
-            Strategy::Pct => Box::new(Pct::new(self.seed, self.pct_depth)),
-        }
+            ..Settings::default()
+        };
+        let settings = self.strategy.settings(&self.parameters, limits);
+        Settings { coverage: self.coverage.unwrap_or(settings.coverage), ..settings }
     }
 
     /// Explores on an OS thread of its own: whatever a failing execution does to its thread ends with it.
@@ -418,8 +376,8 @@ impl Checker {
                     return (outcome, counts);
                 }
                 // The one strategy whose choices are a good part of the cost: the loop is compiled for it.
-                (None, Strategy::Random) => explorer.search(&mut Random::new(self.seed), progress),
-                (None, _) => explorer.search(self.algorithm().as_mut(), progress),
+                (None, Strategy::Random) => explorer.search(&mut Random::new(self.parameters.seed), progress),
+                (None, _) => explorer.search(self.strategy.algorithm(&self.parameters).as_mut(), progress),
             };
             (outcome, !explorer.is_outdated())
         };

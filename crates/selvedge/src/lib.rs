@@ -48,7 +48,6 @@ pub mod hint;
 mod progress;
 pub mod rand;
 mod rt;
-mod strategy;
 pub mod sync;
 pub mod thread;
 pub mod time;
@@ -60,8 +59,8 @@ pub use selvedge_core::{
     Violation, ViolationKind,
 };
 pub use selvedge_macros::test;
+pub use selvedge_stateless::strategy::Named as Strategy;
 pub use selvedge_stateless::{Coverage, Error};
-pub use strategy::Strategy;
 
 /// The examples of the book and of the README, as tests.
 #[cfg(doctest)]

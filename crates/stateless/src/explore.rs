@@ -19,7 +19,7 @@ use crate::fair::Fair;
 use crate::happens_before::{HappensBefore, StateHash};
 use crate::local_state::LocalStates;
 use crate::observe::Observer;
-use crate::program::{Error, Event, Execution, LocalEvent, Program, Site, Stop, StopKind};
+use crate::program::{Error, Event, Execution, LocalEvent, Plan, Program, Site, Stop, StopKind};
 use crate::race::RaceDetector;
 use crate::record::{PointRecord, Record};
 use crate::settings::Settings;
@@ -207,7 +207,10 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 break Some(reason);
             }
             if self.execution.runs_ahead() {
-                strategy.foresee(&mut |decisions| self.execution.run_ahead(decisions));
+                let yields = self.settings.yields;
+                strategy.foresee(&mut |decisions, onward| {
+                    self.execution.run_ahead(&Plan { decisions, likely: &[], onward, yields })
+                });
             }
             let end = self.search_once(&prefix, strategy);
             if self.execution.is_outdated() {
@@ -359,7 +362,12 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         self.fair.clear();
         self.observer.clear();
         self.local_states.clear();
-        self.execution.plan(&prefix.decisions, &prefix.likely);
+        self.execution.plan(&Plan {
+            decisions: &prefix.decisions,
+            likely: &prefix.likely,
+            onward: prefix.onward,
+            yields: self.settings.yields,
+        });
         self.execution.restart()?;
         let end = self.steps::<RECORDS, _>(prefix, noted, choose, trace);
         let at_end = self.execution.finish();

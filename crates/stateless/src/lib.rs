@@ -35,7 +35,8 @@ pub use explore::{Explorer, Progress, explore, replay};
 pub use gate::Gate;
 pub use happens_before::StateHash;
 pub use program::{
-    Description, Error, Event, Execution, LaunchError, LocalEvent, Program, Site, Stop, StopKind,
+    Description, Error, Event, Execution, LaunchError, LocalEvent, Onward, Plan, Program, Site, Stop,
+    StopKind,
 };
 pub use record::{Pending, PointRecord, Record};
 pub use settings::Settings;

@@ -12,24 +12,60 @@ pub trait Program: Sync {
     fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError>;
 }
 
+/// What is known of a run before it begins. Nothing is promised.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plan<'a> {
+    /// The decisions that it begins with.
+    pub decisions: &'a [Decision],
+    /// Those that most likely follow them.
+    pub likely: &'a [Decision],
+    /// How it most likely goes on then.
+    pub onward: Onward,
+    /// The fair bound that is in force.
+    pub yields: Option<u32>,
+}
+
+/// How a run most likely goes on after what is planned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Onward {
+    /// Without preemption, and with the first of the values that can be chosen.
+    #[default]
+    Calmly,
+    /// That is not known: each decision is to be waited for.
+    Unknown,
+    /// At random: see [`strategy::Random`](crate::strategy::Random).
+    AtRandom {
+        /// Where the random numbers begin.
+        seed: u64,
+    },
+    /// The thread with the highest priority goes first: see [`strategy::Pct`](crate::strategy::Pct).
+    ByPriority {
+        /// Where the random numbers begin.
+        seed: u64,
+        /// How long a run is thought to be.
+        longest: u64,
+        /// How often the priority of the running thread drops.
+        drops: u32,
+    },
+}
+
 /// One run of a program, stopped before each visible operation.
 ///
 /// The engine calls [`restart`](Execution::restart), then [`step`](Execution::step) until no thread is
 /// enabled, a step reports a [`Stop`], or the engine has seen enough; then it calls
 /// [`finish`](Execution::finish).
 pub trait Execution {
-    /// What the next run will begin with, as far as it is known, and what will likely follow; nothing is promised. For
-    /// an execution that can go ahead by itself.
-    fn plan(&mut self, _decisions: &[Decision], _likely: &[Decision]) {}
+    /// What is known of the next run; nothing is promised. For an execution that can go ahead by itself.
+    fn plan(&mut self, _plan: &Plan<'_>) {}
 
     /// Whether runs that will be asked for after the next one can be prepared meanwhile.
     fn runs_ahead(&self) -> bool {
         false
     }
 
-    /// What a later run will most likely begin with; those that come sooner are told first, before the next run
-    /// begins. Says whether it can use more of them.
-    fn run_ahead(&mut self, _decisions: &[Decision]) -> bool {
+    /// What is known of a later run; those that come sooner are told first, before the next run begins. Says whether
+    /// it can use more of them.
+    fn run_ahead(&mut self, _plan: &Plan<'_>) -> bool {
         false
     }
 

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{anyhow, bail};
 use selvedge_core::{Outcome, Verdict};
-use selvedge_native::{NativeProgram, Search};
+use selvedge_native::{Named, NativeProgram, Parameters, Search};
 use selvedge_report::{Origin, Report};
 use selvedge_stateless::Error;
 
-use super::{Answer, Checked, FrontEnd, Request};
+use super::{Answer, Checked, FrontEnd, Request, STATELESS};
 use crate::output::quote;
 use crate::progress::Progress;
 
@@ -23,22 +23,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
             .is_ok_and(|mut file| file.read_exact(&mut magic).is_ok() && &magic == b"\x7fELF")
     },
     filters: false,
-    options: &[
-        "--preemptions",
-        "--yields",
-        "--delays",
-        "--depth",
-        "--at-bound",
-        "--strategy",
-        "--race-mode",
-        "--max-executions",
-        "--time",
-        "--jobs",
-        "--seed",
-        "--stdin",
-        "--patience",
-        "--exit-status",
-    ],
+    options: &[STATELESS, &["--stdin", "--patience", "--nondet", "--exit-status"]],
     check,
 };
 
@@ -50,6 +35,10 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         .fails_by_status(options.exit_status)
         .jobs(options.jobs.unwrap_or(1));
     let program = program.race_mode(options.race_mode)?;
+    let program = match options.nondet {
+        Some(range) => program.nondet(range.from, range.to).map_err(|error| anyhow!("--nondet {error}"))?,
+        None => program,
+    };
     let program = match options.patience {
         Some(time) => program.patience(time.0),
         None => program,
@@ -60,18 +49,22 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
             input.display()
         );
     }
+    let strategy = options.strategy.as_deref().map(|name| name.parse::<Named>()).transpose();
+    let defaults = Parameters::default();
     let search = Search {
-        strategy: options.strategy.clone(),
-        preemptions: options.preemptions,
-        yields: options.yields,
-        delays: options.delays,
-        depth: options.depth,
-        at_bound: options.at_bound,
-        seed: options.seed,
+        strategy: strategy.map_err(|error| anyhow!("--strategy: {error}"))?.unwrap_or_default(),
+        parameters: Parameters {
+            preemptions: options.preemptions,
+            yields: options.yields.or(defaults.yields),
+            delays: options.delays.unwrap_or(defaults.delays),
+            depth: options.depth.unwrap_or(defaults.depth),
+            at_bound: options.at_bound,
+            seed: options.seed.unwrap_or(defaults.seed),
+            ..defaults
+        },
         max_executions: options.max_executions,
         time: options.time.map(|time| time.0),
     };
-    search.algorithm().map_err(|error| anyhow!("--strategy: {error}"))?;
     let file = request.file.display().to_string();
     let outcome = match request.replay {
         Some((schedule, _)) => search.replay(&program, schedule),
@@ -114,6 +107,9 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         words.push(violation.schedule.to_string());
         if let Some(input) = &options.stdin {
             words.extend(["--stdin".into(), quote(&input.display().to_string())]);
+        }
+        if let Some(range) = options.nondet {
+            words.extend(["--nondet".into(), range.to_string()]);
         }
         if options.race_mode {
             words.push("--race-mode".into());

@@ -24,7 +24,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
             .is_some_and(|extension| ["pml", "promela", "prom"].iter().any(|known| extension == *known))
     },
     filters: false,
-    options: &[
+    options: &[&[
         "--preemptions",
         "--depth",
         "--at-bound",
@@ -40,7 +40,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
         "--free-cycles",
         "--trail",
         "-D",
-    ],
+    ]],
     check,
 };
 

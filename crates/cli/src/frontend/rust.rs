@@ -13,7 +13,7 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow, bail};
 use selvedge_report::Origin;
 
-use super::{Answer, Checked, FrontEnd, Request};
+use super::{Answer, Checked, FrontEnd, Request, STATELESS};
 use crate::output::{Status, quote};
 use crate::progress;
 use process::Ended;
@@ -24,19 +24,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
     files: "a .rs file that is an example, a test or a binary of a cargo package",
     accepts: |path| path.extension().is_some_and(|extension| extension == "rs"),
     filters: true,
-    options: &[
-        "--preemptions",
-        "--yields",
-        "--delays",
-        "--depth",
-        "--at-bound",
-        "--strategy",
-        "--race-mode",
-        "--max-executions",
-        "--time",
-        "--jobs",
-        "--seed",
-    ],
+    options: &[STATELESS],
     check,
 };
 

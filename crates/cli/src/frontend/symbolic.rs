@@ -21,7 +21,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
         extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
     },
     filters: false,
-    options: &["--contexts", "--splitting", "--goal", "--threads", "--time", "--memory"],
+    options: &[&["--contexts", "--splitting", "--goal", "--threads", "--time", "--memory"]],
     check: run,
 };
 

@@ -21,7 +21,7 @@ fn start(file: &str) -> Child {
 }
 
 /// What the terminal does on Ctrl-C.
-fn interrupt(child: &Child) {
+pub(crate) fn interrupt(child: &Child) {
     let group = format!("-{}", child.id());
     assert!(Command::new("kill").args(["-INT", "--", &group]).status().unwrap().success());
 }

@@ -1,9 +1,12 @@
 //! C and C++ executables.
 
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::common::{Seen, fresh, run, selvedge};
+use crate::interrupt::interrupt;
 
 fn has_gcc(test: &str) -> bool {
     if Command::new("gcc").arg("--version").output().is_ok_and(|output| output.status.success()) {
@@ -250,4 +253,145 @@ fn a_program_is_compiled_for_every_access() {
     let seen = compile(&["-c", "wrong.c"]);
     assert_eq!(seen.status, Some(1), "{seen:?}");
     assert!(seen.err.contains("wrong.c:1"), "{seen:?}");
+}
+
+const CHOOSER: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <selvedge.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int sum;
+static void *adds(void *argument) {
+    int value = __VERIFIER_nondet_int();
+    pthread_mutex_lock(&lock);
+    sum += value;
+    pthread_mutex_unlock(&lock);
+    return argument;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, adds, NULL);
+    adds(NULL);
+    pthread_join(thread, NULL);
+    assert(sum != -5 && sum < 6);
+    return 0;
+}
+"#;
+
+#[test]
+fn values_are_explored_from_a_given_range() {
+    if !has_gcc("values_are_explored_from_a_given_range") {
+        return;
+    }
+    let folder = fresh("native-nondet");
+    std::fs::write(folder.join("chooser.c"), CHOOSER).unwrap();
+    let mut compile = selvedge(&["cc", "chooser.c", "-o", "chooser"]);
+    compile.current_dir(&folder).env("XDG_CACHE_HOME", folder.join("cache"));
+    assert!(compile.status().unwrap().success());
+    let program = folder.join("chooser");
+    let program = program.to_str().unwrap();
+    run(&["check", program], 0);
+    run(&["check", program, "--nondet", "-2..2"], 0);
+    run(&["check", program, "--nondet", "0..3"], 1);
+    let seen = run(&["check", program, "--nondet", "-3..2"], 1);
+    let command =
+        seen.out.lines().find(|line| line.contains("--replay")).unwrap_or_else(|| panic!("{seen:?}"));
+    assert!(command.contains("--nondet -3..2"), "{command}");
+    for (range, message) in [
+        ("3", "expected a range such as 0..2"),
+        ("2..0", "smallest value first"),
+        ("0..65536", "longer than 65,536 values"),
+    ] {
+        let seen = run(&["check", program, "--nondet", range], 2);
+        assert!(seen.err.contains(message), "{range}: {seen:?}");
+    }
+}
+
+/// An update is lost between two sections.
+const COUNTER: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int counter;
+static void *counts(void *argument) {
+    pthread_mutex_lock(&lock);
+    int seen = counter;
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&lock);
+    counter = seen + 1;
+    pthread_mutex_unlock(&lock);
+    return argument;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, counts, NULL);
+    counts(NULL);
+    pthread_join(thread, NULL);
+    printf("counted to %d\n", counter);
+    assert(counter == 2);
+    return 0;
+}
+"#;
+
+#[test]
+fn more_cores_give_the_same_answer() {
+    if !has_gcc("more_cores_give_the_same_answer") {
+        return;
+    }
+    let program = compile(&fresh("native-jobs"), COUNTER, &[]);
+    let program = program.to_str().unwrap();
+    let answer = |jobs: &str| {
+        let json = run(&["check", program, "--jobs", jobs, "--json", "-"], 1).out;
+        let (result, origin) = json.split_once("\"origin\"").unwrap();
+        assert!(origin.contains("--jobs"), "{origin}");
+        // All but times.
+        let parts = result.split(['{', '}', ',']).filter(|part| {
+            !part.contains("seconds") && !part.contains("peak_memory") && !part.contains("per_second")
+        });
+        parts.map(str::to_string).collect::<Vec<_>>()
+    };
+    let one = answer("1");
+    assert!(one.iter().any(|part| part.contains("counted to 1")), "{one:?}");
+    assert_eq!(one, answer("2"));
+    assert_eq!(one, answer("3"));
+}
+
+/// The program that is checked does not die of it, on whichever core, and does not stay behind.
+#[test]
+fn after_ctrl_c_nothing_is_left_of_an_executable() {
+    if !has_gcc("after_ctrl_c_nothing_is_left_of_an_executable") {
+        return;
+    }
+    let text = r#"
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *work(void *p) {
+    for (int i = 0; i < 9; i++) { pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); }
+    return p;
+}
+int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); work(0); pthread_join(t, 0); }
+"#;
+    let program = compile(&fresh("interrupted-executable"), text, &[]).canonicalize().unwrap();
+    let running = || {
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        let links = entries.filter_map(|entry| std::fs::read_link(entry.path().join("exe")).ok());
+        links.filter(|exe| *exe == program).count()
+    };
+    for jobs in ["1", "2"] {
+        let words = ["check", program.to_str().unwrap(), "--strategy", "icb", "--preemptions", "12"];
+        let mut command = selvedge(&[&words[..], &["--jobs", jobs]].concat());
+        let child = command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let begin = Instant::now();
+        while running() == 0 {
+            assert!(begin.elapsed() < Duration::from_secs(60), "the program did not start");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        interrupt(&child);
+        let seen = Seen::from(child.wait_with_output().unwrap());
+        assert_eq!(seen.status, Some(3), "{jobs} jobs: {seen:?}");
+        assert!(seen.out.contains("INCONCLUSIVE"), "{jobs} jobs: {seen:?}");
+        assert_eq!(running(), 0, "{jobs} jobs");
+    }
 }

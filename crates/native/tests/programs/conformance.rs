@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use selvedge_native::{NativeProgram, Search};
+use selvedge_native::{NativeProgram, Parameters, Search};
 
 use crate::common::{compile, has};
 
@@ -25,8 +25,8 @@ fn check(source: &str, executions: u64) {
         let program = NativeProgram::open(&path).unwrap();
         for strategy in ["icb", "random"] {
             let search = Search {
-                strategy: Some(strategy.into()),
-                preemptions: Some(1),
+                strategy: strategy.parse().unwrap(),
+                parameters: Parameters::bounded(1),
                 max_executions: Some(executions),
                 ..Search::default()
             };

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use selvedge_core::{Outcome, Verdict};
-use selvedge_native::{NativeProgram, Search};
+use selvedge_native::{Named, NativeProgram, Search};
 
 use crate::common::{compile, corpus, has};
 
@@ -71,7 +71,7 @@ pub(crate) fn check_program(source: &str, program: &Path, strategies: &[&str]) {
     for strategy in strategies {
         let random = *strategy == "random";
         let search = Search {
-            strategy: Some(strategy.to_string()),
+            strategy: strategy.parse().unwrap(),
             max_executions: random.then_some(2_000),
             ..Search::default()
         };
@@ -102,8 +102,8 @@ fn every_strategy_finds_a_bug() {
         return;
     }
     let program = NativeProgram::open(&compile("examples/counter.c", &["-O1"])).unwrap();
-    for strategy in selvedge_native::STRATEGIES {
-        let search = Search { strategy: Some(strategy.into()), ..Search::default() };
+    for (_, strategy) in Named::ALL {
+        let search = Search { strategy, ..Search::default() };
         let outcome = search.check(&program, None, &mut |_| ()).unwrap();
         let violation = outcome.violation().unwrap_or_else(|| panic!("{strategy}: {:?}", outcome.verdict));
         assert_eq!((violation.kind.name(), violation.preemptions), ("assertion", 1), "{strategy}");

@@ -25,7 +25,7 @@ fn in_race_mode_accesses_are_steps() {
     let steps = |race_mode: bool| {
         let program = selvedge_native::NativeProgram::open(&instrument("atomics/publish.c", &[])).unwrap();
         let program = program.race_mode(race_mode).unwrap();
-        let search = selvedge_native::Search { strategy: Some("icb".into()), ..Default::default() };
+        let search = selvedge_native::Search { strategy: selvedge_native::Named::Icb, ..Default::default() };
         let outcome = search.check(&program, None, &mut |_| ()).unwrap();
         assert!(outcome.holds(), "{outcome:?}");
         outcome.statistics.depth.unwrap()

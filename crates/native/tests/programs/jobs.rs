@@ -5,10 +5,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use selvedge_core::Outcome;
-use selvedge_native::{Ahead, NativeProgram, STRATEGIES, Search};
+use selvedge_native::{Ahead, Named, NativeProgram, Parameters, Search};
 use selvedge_testgen::{Statement, Theme, generate};
 
 use crate::common::{compile, corpus, has, instrument, write};
+
+const ALL: [Named; 12] = {
+    let mut all = [Named::Icb; 12];
+    let mut index = 0;
+    while index < all.len() {
+        all[index] = Named::ALL[index].1;
+        index += 1;
+    }
+    all
+};
 
 /// Everything but times and memory.
 fn essence(mut outcome: Outcome) -> Outcome {
@@ -26,7 +36,9 @@ fn same(open: &dyn Fn() -> NativeProgram, search: &Search) -> Ahead {
     for jobs in 1..=3 {
         let program = open().jobs(jobs);
         let outcome = search.check(&program, None, &mut |_| ()).map(essence);
-        let found = (outcome, program.output());
+        // What was printed is of interest in a counterexample.
+        let violated = outcome.as_ref().is_ok_and(|outcome| outcome.violation().is_some());
+        let found = (outcome, violated.then(|| program.output()));
         match &first {
             None => first = Some(found),
             Some(first) => {
@@ -42,11 +54,10 @@ fn same(open: &dyn Fn() -> NativeProgram, search: &Search) -> Ahead {
 
 /// Checks a program with some strategies. Says how many executions had been run ahead.
 #[track_caller]
-fn same_by(strategies: &[&str], open: &dyn Fn() -> NativeProgram, executions: u64) -> u64 {
+fn same_by(strategies: &[Named], open: &dyn Fn() -> NativeProgram, executions: u64) -> u64 {
     let mut used = 0;
     for &strategy in strategies {
-        let search =
-            Search { strategy: Some(strategy.into()), max_executions: Some(executions), ..Search::default() };
+        let search = Search { strategy, max_executions: Some(executions), ..Search::default() };
         let ahead = same(open, &search);
         assert!(ahead.run >= ahead.used && ahead.asked >= ahead.used, "{strategy}: {ahead:?}");
         used += ahead.used;
@@ -67,22 +78,22 @@ fn the_corpus_is_checked_alike() {
     for (index, entry) in std::fs::read_dir(corpus().join("examples")).unwrap().enumerate() {
         let source = format!("examples/{}", entry.unwrap().file_name().into_string().unwrap());
         // Each strategy is used on some of them.
-        let some = [0, 3, 6, 9].map(|at| STRATEGIES[(index + at) % STRATEGIES.len()]);
-        let strategies = if times().is_some() { &STRATEGIES[..] } else { &some };
+        let some = [0, 3, 6, 9].map(|at| ALL[(index + at) % ALL.len()]);
+        let strategies = if times().is_some() { &ALL[..] } else { &some };
         let program = compile(&source, &[]);
         let open = || NativeProgram::open(&program).unwrap().fails_by_status(source.contains("status"));
         used += same_by(strategies, &open, 40);
     }
     for source in ["atomics/publish.c", "atomics/race.c", "atomics/verifier.c"] {
         let program = instrument(source, &[]);
-        used += same_by(&STRATEGIES, &|| NativeProgram::open(&program).unwrap(), 60);
+        used += same_by(&ALL, &|| NativeProgram::open(&program).unwrap(), 60);
     }
     for (name, variant) in
         [("bluetooth", "correct"), ("work_stealing_queue", "correct"), ("file_system", "4")]
     {
         let program = instrument(&format!("papers/{name}.c"), &[]);
         let open = || NativeProgram::open(&program).unwrap().arguments([variant.to_string()]);
-        used += same_by(&STRATEGIES, &open, 100);
+        used += same_by(&ALL, &open, 100);
     }
     assert!(used > 1_000, "only {used} executions had been run ahead");
 }
@@ -101,7 +112,7 @@ fn generated_programs_are_checked_alike() {
         let programs = (3_000_000..).map(|seed| generate(theme, seed)).filter(|program| !program.has(parks));
         for program in programs.take(2 * times().unwrap_or(1)) {
             let open = || NativeProgram::open(&interpreter).unwrap().arguments([program.to_string()]);
-            same_by(&STRATEGIES, &open, 50);
+            same_by(&ALL, &open, 50);
         }
     }
 }
@@ -128,7 +139,7 @@ fn no_process_is_left() {
     }
     let path = compile(&write("jobs-locks", LOCKS), &[]);
     let program = NativeProgram::open(&path).unwrap().jobs(3);
-    let endless = Search { strategy: Some("icb".into()), preemptions: Some(9), ..Search::default() };
+    let endless = Search { strategy: Named::Icb, parameters: Parameters::bounded(9), ..Search::default() };
     let limited = Search { time: Some(Duration::from_millis(300)), ..endless.clone() };
     let outcome = limited.check(&program, None, &mut |_| ()).unwrap();
     assert!(!outcome.holds() && outcome.violation().is_none());
@@ -158,7 +169,7 @@ fn what_does_not_come_back_is_given_up_when_it_is_asked_for() {
         return;
     }
     let path = compile(&write("jobs-stuck", STUCK), &[]);
-    let icb = Search { strategy: Some("icb".into()), ..Search::default() };
+    let icb = Search { strategy: Named::Icb, ..Search::default() };
     let stuck = |jobs| {
         let program = NativeProgram::open(&path).unwrap().patience(Duration::from_secs(1)).jobs(jobs);
         icb.check(&program, None, &mut |_| ()).unwrap_err().to_string()
@@ -200,6 +211,6 @@ fn a_log_that_is_full_is_read_on() {
     }
     let program = instrument(&write("jobs-accesses", ACCESSES), &[]);
     let open = || NativeProgram::open(&program).unwrap();
-    let search = Search { strategy: Some("icb".into()), max_executions: Some(30), ..Search::default() };
+    let search = Search { strategy: Named::Icb, max_executions: Some(30), ..Search::default() };
     assert!(same(&open, &search).used > 0);
 }

@@ -4,14 +4,17 @@
 use std::path::Path;
 
 use selvedge_core::{Outcome, ViolationKind};
-use selvedge_native::{NativeProgram, Search};
+use selvedge_native::{NativeProgram, Parameters, Search};
 
 use crate::common::{compile, corpus, has, instrument};
 
 fn check(program: &Path, strategy: &str, preemptions: u32, words: &[&str]) -> Outcome {
     let program = NativeProgram::open(program).unwrap().arguments(words.iter().map(|word| word.to_string()));
-    let search =
-        Search { strategy: Some(strategy.into()), preemptions: Some(preemptions), ..Search::default() };
+    let search = Search {
+        strategy: strategy.parse().unwrap(),
+        parameters: Parameters::bounded(preemptions),
+        ..Search::default()
+    };
     search.check(&program, None, &mut |_| ()).unwrap()
 }
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use selvedge_core::Verdict;
-use selvedge_native::{NativeProgram, Search};
+use selvedge_native::{Named, NativeProgram, Parameters, Search};
 
 use crate::common::{check_installed, compile, has};
 
@@ -21,8 +21,8 @@ fn explore(program: &str, words: &[&str], preemptions: u32, executions: u64) -> 
     let program = NativeProgram::open(Path::new(program)).unwrap().fails_by_status(true);
     let program = program.arguments(words.iter().map(|word| word.to_string()));
     let search = Search {
-        strategy: Some("icb".into()),
-        preemptions: Some(preemptions),
+        strategy: Named::Icb,
+        parameters: Parameters::bounded(preemptions),
         max_executions: Some(executions),
         ..Search::default()
     };

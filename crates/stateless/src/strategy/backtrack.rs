@@ -11,6 +11,7 @@ use selvedge_core::{Decision, Op, ThreadId, ThreadSet};
 
 use super::{Choice, Finished, Point, Prefix};
 use crate::graph::{Graph, Race, Races};
+use crate::program::Onward;
 use crate::record::PointRecord;
 
 /// What distinguishes one search from another.
@@ -244,13 +245,13 @@ impl Backtracking {
     }
 
     /// Tells what is to be tried along the path as far as that is known, deepest first.
-    pub(crate) fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+    pub(crate) fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
         let mut decisions: Vec<_> = self.path.iter().map(|node| node.decision).collect();
         for node in self.path.iter().rev() {
             decisions.pop();
             for decision in node.untried(&self.policy) {
                 decisions.push(decision);
-                if !tell(&decisions) {
+                if !tell(&decisions, Onward::Calmly) {
                     return;
                 }
                 decisions.pop();

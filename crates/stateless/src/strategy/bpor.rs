@@ -27,6 +27,7 @@ use selvedge_core::{Bounds, Decision, Measure};
 
 use super::backtrack::{Backtracking, Policy};
 use super::{Choice, Finished, Point, Prefix, Strategy};
+use crate::program::Onward;
 
 /// Every local state within the bounds, bound by bound.
 ///
@@ -86,7 +87,7 @@ impl Strategy for Bpor {
         }
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
         self.search.foresee(tell);
     }
 

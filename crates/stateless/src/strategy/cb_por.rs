@@ -28,6 +28,7 @@ use crate::coverage::HashedSet;
 use crate::graph::{Graph, Races};
 use crate::happens_before::{mix, value_hash};
 use crate::lattice::Lattice;
+use crate::program::Onward;
 
 /// Every terminal partial order within a bound on preemptions, once, bound by bound.
 ///
@@ -257,13 +258,13 @@ impl Strategy for CbPor {
         }
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
         let mut decisions: Vec<_> = self.path.iter().map(|node| node.decision).collect();
         for node in self.path.iter().rev() {
             decisions.pop();
             for decision in node.untried(&self.marks, &self.names, self.bound, &mut false) {
                 decisions.push(decision);
-                if !tell(&decisions) {
+                if !tell(&decisions, Onward::Calmly) {
                     return;
                 }
                 decisions.pop();

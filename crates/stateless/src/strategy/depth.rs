@@ -7,6 +7,7 @@ use selvedge_core::{Bounds, Decision, Measure};
 
 use super::dfs::DfsStack;
 use super::{Choice, Finished, Point, Prefix, Strategy, alternatives};
+use crate::program::Onward;
 
 /// Depth-first search over executions that are ended after a number of steps.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ impl Strategy for Depth {
         }
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
         self.stack.foresee(tell);
     }
 

@@ -3,6 +3,7 @@
 use selvedge_core::{Bounds, Decision};
 
 use super::{Choice, Finished, Point, Prefix, Strategy, alternatives};
+use crate::program::Onward;
 
 /// Depth-first search over all executions, or over those with a limited number of preemptions.
 ///
@@ -32,7 +33,7 @@ impl Strategy for Dfs {
         self.stack.next(prefix)
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
         self.stack.foresee(tell);
     }
 
@@ -102,12 +103,12 @@ impl DfsStack {
     }
 
     /// Tells what is untried, deepest first; says whether more can be used.
-    pub(crate) fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) -> bool {
+    pub(crate) fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) -> bool {
         let mut decisions = self.path.clone();
         self.untried.iter().rev().all(|(position, decision, _)| {
             decisions.truncate(*position as usize);
             decisions.push(*decision);
-            tell(&decisions)
+            tell(&decisions, Onward::Calmly)
         })
     }
 

@@ -20,6 +20,7 @@ use selvedge_core::{Bounds, Decision};
 
 use super::backtrack::{Backtracking, Policy};
 use super::{Choice, Finished, Point, Prefix, Strategy};
+use crate::program::Onward;
 
 /// Every terminal partial order, by dynamic partial-order reduction with sleep sets. Loops that wait by
 /// yielding do not end under it.
@@ -64,7 +65,7 @@ impl Strategy for Dpor {
         self.search.next(prefix)
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
         self.search.foresee(tell);
     }
 

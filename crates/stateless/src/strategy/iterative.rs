@@ -21,6 +21,7 @@ use selvedge_core::{Bounds, Decision, Measure};
 
 use super::dfs::DfsStack;
 use super::{Choice, Finished, Point, Prefix, Strategy, alternatives};
+use crate::program::Onward;
 
 /// What a departure from the default scheduler costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,13 +124,13 @@ impl Strategy for Iterative {
         }
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
         let mut decisions = Vec::new();
         let mut items = self.queues.iter().flatten();
         let _ = self.stack.foresee(tell)
             && items.all(|item| {
                 item.write(&mut decisions);
-                tell(&decisions)
+                tell(&decisions, Onward::Calmly)
             });
     }
 

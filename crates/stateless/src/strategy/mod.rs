@@ -12,7 +12,9 @@ mod context_cost;
 mod depth;
 mod dfs;
 mod dpor;
+mod draw;
 mod iterative;
+mod named;
 mod optimal;
 mod pct;
 mod prefix_cost;
@@ -23,6 +25,7 @@ mod wakeup;
 use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
 use crate::happens_before::StateHash;
+use crate::program::Onward;
 use crate::record::Record;
 
 pub use bpor::Bpor;
@@ -31,6 +34,7 @@ pub use depth::Depth;
 pub use dfs::Dfs;
 pub use dpor::Dpor;
 pub use iterative::{Cost, Iterative};
+pub use named::{Named, Parameters};
 pub use optimal::Optimal;
 pub use pct::Pct;
 pub use random::Random;
@@ -111,14 +115,16 @@ pub struct Prefix {
     /// The fingerprint that the execution must have before the last of them, where it is known: if it has
     /// another, the program is not deterministic.
     pub expect: Option<u64>,
-    /// What will most likely follow them. Nothing is promised.
+    /// What will most likely follow them, and how it goes on then. Nothing is promised.
     pub likely: Vec<Decision>,
+    /// See `likely`.
+    pub onward: Onward,
 }
 
 impl Prefix {
-    /// These decisions, and no more is known.
+    /// These decisions, and no more is known: what is run again goes no further than it went before.
     pub(crate) fn of(decisions: Vec<Decision>) -> Self {
-        Prefix { decisions, ..Prefix::default() }
+        Prefix { decisions, onward: Onward::Unknown, ..Prefix::default() }
     }
 
     /// Makes it the empty one.
@@ -126,6 +132,7 @@ impl Prefix {
         self.decisions.clear();
         self.expect = None;
         self.likely.clear();
+        self.onward = Onward::Calmly;
     }
 }
 
@@ -160,9 +167,9 @@ pub trait Strategy {
     /// Writes how the next execution begins; `false` when there is none.
     fn next_prefix(&mut self, prefix: &mut Prefix) -> bool;
 
-    /// Tells what the executions after the next one will most likely begin with, soonest first, for as long as `tell`
+    /// Tells what the executions after the next one will most likely begin with and how they go on, soonest first, for as long as `tell`
     /// says that it can use more. Nothing is promised; called only where executions are run ahead of time.
-    fn foresee(&self, _tell: &mut dyn FnMut(&[Decision]) -> bool) {}
+    fn foresee(&self, _tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {}
 
     /// How an execution goes on after its prefix.
     fn choose(&self, point: &Point<'_>) -> Choice;

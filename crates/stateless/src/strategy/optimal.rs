@@ -51,6 +51,7 @@ use super::wakeup::{Branch, Planned, Sequence, Step, insert, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy};
 use crate::config::Status;
 use crate::graph::{Event, Graph, Races};
+use crate::program::Onward;
 
 /// Every terminal partial order, exactly once; or every one within a bound on preemptions. Loops that wait by
 /// yielding end only within a [fair bound](Optimal::fair).
@@ -529,7 +530,7 @@ impl Strategy for Optimal {
         true
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision]) -> bool) {
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
         let mut so_far = Vec::new();
         let lengths: Vec<_> = (self.path.iter())
             .map(|node| {
@@ -543,7 +544,7 @@ impl Strategy for Optimal {
                 so_far.truncate(length);
                 so_far.extend(self.decisions_of(std::slice::from_ref(&branch.step)));
                 so_far.extend(self.decisions_of(&leftmost(&branch.children)));
-                if so_far.len() > length && !tell(&so_far) {
+                if so_far.len() > length && !tell(&so_far, Onward::Calmly) {
                     return;
                 }
             }

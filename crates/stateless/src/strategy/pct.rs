@@ -11,8 +11,9 @@
 
 use selvedge_core::{Bounds, Decision, ThreadId};
 
-use super::random::{below, draw};
+use super::draw::{change_point, draw, priority, value};
 use super::{Choice, Finished, Point, Prefix, Strategy};
+use crate::program::Onward;
 
 /// A sampler that finds bugs of a given depth with a known probability.
 ///
@@ -37,7 +38,12 @@ impl Pct {
         Pct { seed, executions: 0, current: 0, longest: 1, change_points }
     }
 
-    /// The priority of a thread: the higher half of the numbers to begin with, lower the later it dropped.
+    /// How an execution with this seed goes on.
+    fn onward(&self, seed: u64) -> Onward {
+        Onward::ByPriority { seed, longest: self.longest, drops: self.change_points.len() as u32 }
+    }
+
+    /// The priority of a thread.
     fn priority(&self, thread: ThreadId, point: &Point<'_>) -> u64 {
         let dropped = self
             .change_points
@@ -48,10 +54,7 @@ impl Pct {
                     && point.decisions[..step as usize].iter().rev().find_map(as_thread) == Some(thread)
             })
             .max();
-        match dropped {
-            Some(&step) => u64::MAX / 2 - step,
-            None => u64::MAX / 2 + 1 + draw(!self.current, u64::from(thread.0)) / 2,
-        }
+        priority(self.current, thread.0, dropped.copied())
     }
 }
 
@@ -68,15 +71,21 @@ impl Strategy for Pct {
         self.executions += 1;
         self.current = draw(self.seed, self.executions);
         for (index, point) in self.change_points.iter_mut().enumerate() {
-            *point = 1 + below(draw(self.current, index as u64), self.longest);
+            *point = change_point(self.current, index as u64, self.longest);
         }
+        prefix.onward = self.onward(self.current);
         true
+    }
+
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
+        let mut later = self.executions + 1..;
+        later.all(|number| tell(&[], self.onward(draw(self.seed, number))));
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {
         if point.arity > 0 {
-            let word = draw(self.current ^ 0x5555, point.step as u64);
-            return Choice::Take(Decision::Value(below(word, u64::from(point.arity)) as u32));
+            let value = value(self.current, point.step as u64, u64::from(point.arity));
+            return Choice::Take(Decision::Value(value as u32));
         }
         // A thread that is enabled and cannot be preempted has yielded, or waits for time to pass.
         let patient = point.running.filter(|_| !point.preemptible);

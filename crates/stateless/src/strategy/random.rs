@@ -2,7 +2,9 @@
 
 use selvedge_core::{Bounds, Decision};
 
+use super::draw::{at_random, draw};
 use super::{Choice, Finished, Point, Prefix, Strategy};
+use crate::program::Onward;
 
 /// Executions drawn at random. The same seed draws the same executions.
 ///
@@ -25,26 +27,18 @@ impl Random {
     }
 }
 
-/// A well mixed word from a seed and a counter, so that a choice depends on nothing but the two.
-#[inline]
-pub(crate) fn draw(seed: u64, counter: u64) -> u64 {
-    let z = seed.wrapping_add(counter.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    let product = u128::from(z) * u128::from(z ^ 0xE703_7ED1_A0B4_28DB);
-    (product >> 64) as u64 ^ product as u64
-}
-
-/// One of `n` numbers from 0, evenly.
-#[inline]
-pub(crate) fn below(word: u64, n: u64) -> u64 {
-    ((u128::from(word) * u128::from(n)) >> 64) as u64
-}
-
 impl Strategy for Random {
     fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
         prefix.clear();
         self.executions += 1;
         self.current = draw(self.seed, self.executions);
+        prefix.onward = Onward::AtRandom { seed: self.current };
         true
+    }
+
+    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
+        let mut later = self.executions + 1..;
+        later.all(|number| tell(&[], Onward::AtRandom { seed: draw(self.seed, number) }));
     }
 
     #[inline(always)]
@@ -54,11 +48,11 @@ impl Strategy for Random {
         {
             return Choice::Take(Decision::Thread(thread));
         }
-        let word = draw(self.current, point.step as u64);
+        let one_of = |n| at_random(self.current, point.step as u64, n);
         Choice::Take(if point.arity > 0 {
-            Decision::Value(below(word, u64::from(point.arity)) as u32)
+            Decision::Value(one_of(u64::from(point.arity)) as u32)
         } else {
-            let index = below(word, point.enabled.len() as u64) as usize;
+            let index = one_of(point.enabled.len() as u64) as usize;
             Decision::Thread(point.enabled.nth(index).expect("the index is less than the length"))
         })
     }

@@ -1,0 +1,210 @@
+//! Strategies by name, with what they can be told.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Bpor, CbPor, Cost, Depth, Dfs, Dpor, Iterative, Optimal, Pct, Random};
+use crate::coverage::Coverage;
+use crate::settings::Settings;
+
+/// Which executions to run.
+///
+/// ```
+/// use selvedge_stateless::strategy::Named;
+/// assert_eq!("icb".parse(), Ok(Named::Icb));
+/// assert!("ibc".parse::<Named>().unwrap_err().contains("icb"));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Named {
+    /// Iterative context bounding: every execution with 0 preemptions, then every one with 1, and so on. The
+    /// first violation that it finds needs the fewest preemptions.
+    Icb,
+    /// Depth-first search over all executions, or over those within the bound on preemptions.
+    Dfs,
+    /// Iterative context bounding with partial-order reduction: every terminal partial order that an execution
+    /// within the bound has, once, fewest preemptions first. Remembers the states that it has been through. The
+    /// default.
+    #[default]
+    CbPor,
+    /// The same with every prefix of such a partial order, at the bound at once.
+    CbPorAll,
+    /// Bounded partial-order reduction: every local state within the bounds, fewest preemptions first, in
+    /// memory that does not grow with the search.
+    Bpor,
+    /// The same without the paper's optimisations (section 5.4), for comparison.
+    BporPlain,
+    /// Dynamic partial-order reduction: every terminal partial order, without a bound. Loops that wait by
+    /// yielding do not end under it.
+    Dpor,
+    /// Optimal dynamic partial-order reduction: every terminal partial order exactly once. With a bound on
+    /// preemptions, every one within it, fewest preemptions first. Keeps only the current execution and what
+    /// is still to be tried beside it. Where the fair bound holds a thread back, every thread is tried.
+    Optimal,
+    /// In the order of delays: departures from a round-robin scheduler.
+    Delay,
+    /// Depth-first search over executions that are ended after a number of steps, which grows.
+    Depth,
+    /// Executions drawn at random.
+    Random,
+    /// Probabilistic concurrency testing: random priorities, changed at a few random points.
+    Pct,
+}
+
+impl Named {
+    /// Every strategy, by name.
+    pub const ALL: [(&'static str, Named); 12] = [
+        ("icb", Named::Icb),
+        ("dfs", Named::Dfs),
+        ("cb-por", Named::CbPor),
+        ("cb-por-all", Named::CbPorAll),
+        ("bpor", Named::Bpor),
+        ("bpor-plain", Named::BporPlain),
+        ("dpor", Named::Dpor),
+        ("optimal", Named::Optimal),
+        ("delay", Named::Delay),
+        ("depth", Named::Depth),
+        ("random", Named::Random),
+        ("pct", Named::Pct),
+    ];
+
+    /// Whether it samples, and so rules nothing out.
+    pub fn samples(self) -> bool {
+        matches!(self, Named::Random | Named::Pct)
+    }
+
+    /// The algorithm.
+    ///
+    /// ```
+    /// use selvedge_core::Measure;
+    /// use selvedge_stateless::strategy::{Named, Parameters};
+    /// let algorithm = Named::Icb.algorithm(&Parameters::default());
+    /// assert_eq!(algorithm.bound(), Some((Measure::Preemptions, 0)));
+    /// ```
+    pub fn algorithm(self, told: &Parameters) -> Box<dyn super::Strategy> {
+        let given = told.preemptions.filter(|_| !told.unbounded);
+        // The default bound is for strategies that need one.
+        let needed = if told.unbounded { None } else { Some(told.preemptions.unwrap_or(2)) };
+        match self {
+            Named::Icb if told.at_bound => Box::new(Dfs::new(needed)),
+            Named::Icb => Box::new(Iterative::new(Cost::Preemptions, needed).csb(told.phase_preemptions)),
+            Named::Dfs => Box::new(Dfs::new(given)),
+            Named::CbPor if told.at_bound => Box::new(CbPor::new(needed, told.yields).at_bound()),
+            Named::CbPor => Box::new(CbPor::new(needed, told.yields)),
+            Named::CbPorAll => Box::new(CbPor::new(needed, told.yields).all()),
+            Named::Bpor | Named::BporPlain => {
+                let bpor = Bpor::new(needed, told.yields.is_some()).optimised(self == Named::Bpor);
+                Box::new(if told.at_bound { bpor.at_bound() } else { bpor })
+            }
+            Named::Dpor => Box::new(Dpor::new()),
+            Named::Optimal => {
+                let optimal = given.map_or_else(Optimal::new, Optimal::bounded).fair(told.yields);
+                Box::new(if told.at_bound { optimal.at_bound() } else { optimal })
+            }
+            Named::Delay => Box::new(Iterative::new(Cost::Delays, Some(told.delays))),
+            Named::Depth => {
+                let increment = if told.at_bound { told.depth } else { 10 };
+                Box::new(Depth::new(told.depth, increment))
+            }
+            Named::Random => Box::new(Random::new(told.seed)),
+            Named::Pct => Box::new(Pct::new(told.seed, told.pct_depth)),
+        }
+    }
+
+    /// These settings as they suit it: a fair bound where it keeps to one, what is counted, and how many executions a
+    /// sampler runs unless that or the time is limited.
+    ///
+    /// ```
+    /// use selvedge_stateless::{Settings, strategy::{Named, Parameters}};
+    /// let settings = Named::Random.settings(&Parameters::default(), Settings::default());
+    /// assert_eq!((settings.yields, settings.max_executions), (None, Some(10_000)));
+    /// ```
+    pub fn settings<'a>(self, told: &Parameters, settings: Settings<'a>) -> Settings<'a> {
+        let samples = self.samples();
+        let most = Some(SAMPLES).filter(|_| samples && settings.time_limit.is_none());
+        Settings {
+            yields: told.yields.filter(|_| !samples && self != Named::Dpor),
+            max_executions: settings.max_executions.or(most),
+            coverage: if samples { Coverage::Executions } else { Coverage::States },
+            ..settings
+        }
+    }
+}
+
+/// How many executions a sampling strategy runs unless it is told otherwise.
+const SAMPLES: u64 = 10_000;
+
+/// What strategies can be told. Each uses what it knows of.
+///
+/// ```
+/// use selvedge_stateless::strategy::Parameters;
+/// assert_eq!(Parameters::default().delays, 2);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// The bound on preemptions; for strategies that need one it is 2 otherwise.
+    pub preemptions: Option<u32>,
+    /// There is no bound on preemptions, whatever is given.
+    pub unbounded: bool,
+    /// The fair bound.
+    pub yields: Option<u32>,
+    /// The bound on delays.
+    pub delays: u32,
+    /// The bound on steps.
+    pub depth: u32,
+    /// Go to the bound at once.
+    pub at_bound: bool,
+    /// What a phase of iterative context bounding may spend.
+    pub phase_preemptions: u32,
+    /// The depth of the bugs that probabilistic concurrency testing looks for.
+    pub pct_depth: u32,
+    /// Where random choices begin.
+    pub seed: u64,
+}
+
+impl Parameters {
+    /// With this bound on preemptions.
+    ///
+    /// ```
+    /// use selvedge_stateless::strategy::Parameters;
+    /// assert_eq!(Parameters::bounded(3).preemptions, Some(3));
+    /// ```
+    pub fn bounded(preemptions: u32) -> Self {
+        Parameters { preemptions: Some(preemptions), ..Parameters::default() }
+    }
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Parameters {
+            preemptions: None,
+            unbounded: false,
+            yields: Settings::default().yields,
+            delays: 2,
+            depth: 100,
+            at_bound: false,
+            phase_preemptions: 0,
+            pct_depth: 3,
+            seed: 0x5E1_7ED6E,
+        }
+    }
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Named::ALL.iter().find(|(_, strategy)| strategy == self).map_or("?", |(name, _)| name);
+        f.write_str(name)
+    }
+}
+
+impl FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Named::ALL.iter().find(|(name, _)| *name == text);
+        found.map(|(_, strategy)| *strategy).ok_or_else(|| {
+            let names: Vec<_> = Named::ALL.iter().map(|(name, _)| *name).collect();
+            format!("there is no strategy {text:?}; there are {}", names.join(", "))
+        })
+    }
+}
