@@ -335,6 +335,11 @@ impl Pool {
         run
     }
 
+    /// The search runs an execution of its own after all.
+    pub(crate) fn occupy(&self) {
+        self.shared.lock().occupied = true;
+    }
+
     /// Starts the workers: there is something for them to do.
     fn begin(&mut self, program: &NativeProgram) {
         for _ in 0..self.shared.jobs {

@@ -386,6 +386,9 @@ impl<'a> NativeExecution<'a> {
     /// Begins again, this time with what was decided, and reads up to where the last decision is taken.
     fn begin_again(&mut self) -> Result<(), Stop> {
         self.end();
+        if let Some(pool) = &self.pool {
+            pool.occupy();
+        }
         self.planned.decisions.clear();
         self.planned.decisions.extend(self.decided.iter().map(|decision| answer(*decision).pack()));
         let failed = |message: String| Stop { kind: StopKind::Unsupported, message, location: None };
