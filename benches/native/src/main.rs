@@ -80,7 +80,8 @@ fn main() {
 }
 
 fn jobs(program: &Path, most: u64) -> String {
-    let mut table = Table::new(&["strategy", "one core", "two", "CPU", "CPU on two", "faster", "foreseen", "run"]);
+    let mut table =
+        Table::new(&["strategy", "one core", "two", "CPU", "CPU on two", "faster", "foreseen", "run"]);
     for (name, strategy) in Named::ALL {
         let one = measure(program, 2, 8, most, strategy, 1);
         let two = measure(program, 2, 8, most, strategy, 2);
@@ -141,7 +142,7 @@ fn measure(program: &Path, threads: u32, rounds: u32, most: u64, strategy: Named
     let program = program.arguments([threads.to_string(), rounds.to_string()]).jobs(jobs);
     let search = Search {
         strategy,
-        parameters: Parameters::bounded(8),
+        parameters: Parameters { delays: 8, ..Parameters::bounded(8) },
         max_executions: Some(most),
         ..Search::default()
     };
