@@ -48,9 +48,10 @@ pub(crate) fn run(arguments: &[String]) {
     let [search, bound, all_errors, path, definitions @ ..] = arguments else {
         panic!("a child takes a search, a bound, all_errors and a model: {arguments:?}")
     };
+    let reduce = search == "merged";
     let search = match search.as_str() {
         "dfs" => Search::Dfs,
-        "layered" => Search::Layered,
+        "layered" | "merged" => Search::Layered,
         "bcs" => Search::Bcs,
         _ => panic!("there is no search {search}"),
     };
@@ -62,6 +63,7 @@ pub(crate) fn run(arguments: &[String]) {
         preemptions: bound.parse().ok(),
         all_errors: all_errors == "true",
         claims,
+        reduce,
         ..Options::default()
     };
     let model = load(Path::new(path), definitions).unwrap_or_else(|error| panic!("{path}: {error}"));
