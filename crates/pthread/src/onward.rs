@@ -46,6 +46,13 @@ impl Onward {
     };
 
     pub(crate) fn begin(&mut self, area: &Area) {
+        // Most executions never touch these pages.
+        if std::mem::take(&mut self.yielded) {
+            self.yields.fill(0);
+        }
+        if self.way == onward::BY_PRIORITY {
+            self.dropped.fill(0);
+        }
         self.way = area.onward.load(Ordering::Relaxed);
         self.number = area.onward_number.load(Ordering::Relaxed);
         self.seed = area.onward_seed.load(Ordering::Relaxed);
