@@ -24,8 +24,8 @@ struct Stack(UnsafeCell<[u8; STACK]>);
 unsafe impl Sync for Stack {}
 static SIGNAL_STACK: Stack = Stack(UnsafeCell::new([0; STACK]));
 
-/// Makes the current thread use a stack of its own for signals: its own may have overflown.
-pub(crate) fn use_signal_stack() {
+/// Makes the kernel thread use a stack of its own for signals: that of a thread may have overflown.
+fn use_signal_stack() {
     let stack = SignalStack { base: SIGNAL_STACK.0.get().cast(), flags: 0, size: STACK };
     // SAFETY: the stack is static.
     unsafe { sys::sigaltstack(&raw const stack, std::ptr::null_mut()) };

@@ -13,7 +13,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::AtomicU32;
 
 /// The first word of the area: both sides are of the same version.
-pub(crate) const MAGIC: u32 = 0x5E1F_0006;
+pub(crate) const MAGIC: u32 = 0x5E1F_0007;
 
 /// The environment variable that gives the number of the file descriptor of the area.
 pub(crate) const AREA_VARIABLE: &str = "SELVEDGE_AREA";
@@ -51,6 +51,8 @@ pub(crate) struct Area {
     pub(crate) cancels: AtomicU32,
     /// Whether plain accesses to memory are steps, in programs that are compiled for it.
     pub(crate) race_mode: AtomicU32,
+    /// How many threads an execution has had beside its first, at most: the next ones are forked with as many at hand.
+    pub(crate) shells: AtomicU32,
     /// The answer to the question that the program has asked, as [`pack`](Answer::pack) writes it.
     pub(crate) answer: AtomicU32,
     /// How many decisions are planned.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::protocol::{AREA_VARIABLE, Area, BIND_MARK, MAGIC, turn};
 use crate::runtime::{self, begin, rt};
 use crate::sys::{self, futex_wait, futex_wake, real};
-use crate::{cancel, fault, site, thread};
+use crate::{cancel, coroutine, fault, shell, site, thread, thread_local};
 
 type Main = unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
@@ -66,20 +66,21 @@ unsafe extern "C-unwind" fn controlled_main(
     }
     // Whatever every execution needs and inherits is done once.
     fault::catch_signals();
-    thread::make_own_key();
     // SAFETY: the heap grows here rather than in each execution. (The compiler would leave out what it sees to be unused.)
     unsafe { sys::free(std::hint::black_box(sys::malloc(HEAP))) };
     sys::find_all();
     fault::catch_terminate();
-    thread::prepare_stacks();
+    coroutine::prepare();
+    shell::prepare();
     serve(area);
     // A process of its own from here on.
     let here = 0_usize;
     begin(area, (&raw const here as usize).max(argv as usize));
     thread::register_main();
     // SAFETY: the arguments of `main`.
-    let status = unsafe { main(argc, argv, environment) };
+    let status = unsafe { coroutine::call_main(main as usize, argc, argv, environment) };
     thread::leave(status, site::Frame::NONE);
+    thread_local::run_destructors();
     status
 }
 
@@ -178,8 +179,8 @@ fn serve(area: &'static Area) {
             futex_wait(&area.request, served, false);
         }
         served = area.request.load(Ordering::Acquire);
-        // SAFETY: this process has one thread.
-        let pid = unsafe { real!(c"fork", fn() -> c_int)() };
+        shell::make(area.shells.load(Ordering::Relaxed) as usize);
+        let pid = fork_execution();
         if pid == 0 {
             // SAFETY: ends with the process that it was forked from.
             unsafe { sys::prctl(PR_SET_PDEATHSIG, SIGKILL) };
@@ -203,6 +204,23 @@ fn serve(area: &'static Area) {
     }
 }
 
+/// Forks by the system itself: the C library would make its own of what the threads that are not in the new process,
+/// the shells, leave there.
+fn fork_execution() -> c_int {
+    const SIGCHLD: usize = 17;
+    const CHILD_CLEARTID: usize = 0x0020_0000;
+    const CHILD_SETTID: usize = 0x0100_0000;
+    const PR_GET_TID_ADDRESS: c_int = 40;
+    // Where the C library keeps the number of the first thread, if the system tells: there the new one belongs.
+    let mut number = 0_usize;
+    // SAFETY: a local; a process without shared memory, which goes on as this one.
+    unsafe {
+        let known = sys::prctl(PR_GET_TID_ADDRESS, &raw mut number) == 0 && number != 0;
+        let flags = if known { SIGCHLD | CHILD_SETTID | CHILD_CLEARTID } else { SIGCHLD };
+        sys::call(sys::SYS_CLONE, [flags, 0, 0, number, 0, 0]) as c_int
+    }
+}
+
 /// `exit`.
 ///
 /// # Safety
@@ -211,6 +229,7 @@ fn serve(area: &'static Area) {
 pub(crate) unsafe extern "C-unwind" fn exit(status: c_int) -> ! {
     if runtime::is_on() {
         thread::leave(status, site::frame!());
+        thread_local::run_destructors();
     }
     runtime::really_exit(status)
 }

@@ -9,6 +9,7 @@ pub(crate) const EINTR: c_int = 4;
 pub(crate) const EAGAIN: c_int = 11;
 pub(crate) const EBUSY: c_int = 16;
 pub(crate) const EINVAL: c_int = 22;
+pub(crate) const ERANGE: c_int = 34;
 pub(crate) const EDEADLK: c_int = 35;
 pub(crate) const EOVERFLOW: c_int = 75;
 pub(crate) const ETIMEDOUT: c_int = 110;
@@ -17,10 +18,18 @@ pub(crate) const ENOTRECOVERABLE: c_int = 131;
 
 pub(crate) const SYS_FUTEX: c_long = 202;
 pub(crate) const SYS_EXIT_GROUP: c_long = 231;
+pub(crate) const SYS_RT_SIGPROCMASK: c_long = 14;
+pub(crate) const SYS_PAUSE: c_long = 34;
+pub(crate) const SYS_CLONE: c_long = 56;
+pub(crate) const SYS_ARCH_PRCTL: c_long = 158;
 
 pub(crate) const PROT_READ: c_int = 1;
 pub(crate) const PROT_WRITE: c_int = 2;
 pub(crate) const MAP_SHARED: c_int = 1;
+pub(crate) const MAP_PRIVATE: c_int = 2;
+pub(crate) const MAP_ANONYMOUS: c_int = 0x20;
+pub(crate) const MAP_NORESERVE: c_int = 0x4000;
+pub(crate) const MAP_STACK: c_int = 0x2_0000;
 
 /// `struct timespec`.
 #[repr(C)]
@@ -48,7 +57,9 @@ pub(crate) struct SignalStack {
 }
 
 unsafe extern "C" {
-    pub(crate) fn syscall(number: c_long, ...) -> c_long;
+    pub(crate) fn getauxval(which: u64) -> u64;
+    pub(crate) fn longjmp(buffer: *mut c_void, value: c_int) -> !;
+    pub(crate) fn getpid() -> c_int;
     pub(crate) fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     pub(crate) fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
     pub(crate) fn getenv(name: *const c_char) -> *const c_char;
@@ -63,6 +74,7 @@ unsafe extern "C" {
         file: c_int,
         offset: i64,
     ) -> *mut c_void;
+    pub(crate) fn mprotect(at: *mut c_void, length: usize, protection: c_int) -> c_int;
     pub(crate) fn close(file: c_int) -> c_int;
     pub(crate) fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
     pub(crate) fn prctl(option: c_int, ...) -> c_int;
@@ -108,29 +120,85 @@ pub(crate) fn set_errno(error: c_int) {
     unsafe { *__errno_location() = error };
 }
 
-const FUTEX_WAIT: c_int = 0;
-const FUTEX_WAKE: c_int = 1;
-const FUTEX_PRIVATE: c_int = 128;
+/// Calls the system. What it answers is as the system gives it: an error is a negative number.
+///
+/// # Safety
+/// As for the call.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn call_system(
+    number: c_long,
+    first: usize,
+    second: usize,
+    third: usize,
+    fourth: usize,
+    fifth: usize,
+    sixth: usize,
+) -> isize {
+    std::arch::naked_asm!(
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov r10, r8",
+        "mov r8, r9",
+        "mov r9, [rsp + 8]",
+        "syscall",
+        "ret",
+    )
+}
+
+/// As [`call_system`], with an array.
+///
+/// # Safety
+/// As for the call.
+#[inline]
+pub(crate) unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
+    let [first, second, third, fourth, fifth, sixth] = arguments;
+    // SAFETY: the caller's.
+    unsafe { call_system(number, first, second, third, fourth, fifth, sixth) }
+}
+
+/// Blocks these signals of the kernel thread, and no other; gives those that were blocked.
+pub(crate) fn set_signal_mask(mask: u64) -> u64 {
+    const SIG_SETMASK: usize = 2;
+    let mut old = 0_u64;
+    let (new, old_at) = (&raw const mask as usize, &raw mut old as usize);
+    // SAFETY: two locals of the size that is given.
+    unsafe { call(SYS_RT_SIGPROCMASK, [SIG_SETMASK, new, old_at, size_of::<u64>(), 0, 0]) };
+    old
+}
+
+/// The signals that the kernel thread has blocked.
+pub(crate) fn signal_mask() -> u64 {
+    let mut old = 0_u64;
+    // SAFETY: a local of the size that is given.
+    unsafe { call(SYS_RT_SIGPROCMASK, [0, 0, &raw mut old as usize, size_of::<u64>(), 0, 0]) };
+    old
+}
+
+const FUTEX_WAIT: usize = 0;
+const FUTEX_WAKE: usize = 1;
+const FUTEX_PRIVATE: usize = 128;
 
 /// Waits as long as the word has this value; may return early.
 pub(crate) fn futex_wait(word: &AtomicU32, value: u32, private: bool) {
     let operation = FUTEX_WAIT | if private { FUTEX_PRIVATE } else { 0 };
     // SAFETY: the word is a live u32; there is no time limit.
-    unsafe { syscall(SYS_FUTEX, word.as_ptr(), operation, value, std::ptr::null::<c_void>()) };
+    unsafe { call(SYS_FUTEX, [word.as_ptr() as usize, operation, value as usize, 0, 0, 0]) };
 }
 
 /// Wakes who waits on the word.
 pub(crate) fn futex_wake(word: &AtomicU32, private: bool) {
     let operation = FUTEX_WAKE | if private { FUTEX_PRIVATE } else { 0 };
     // SAFETY: the word is a live u32.
-    unsafe { syscall(SYS_FUTEX, word.as_ptr(), operation, 1) };
+    unsafe { call(SYS_FUTEX, [word.as_ptr() as usize, operation, 1, 0, 0, 0]) };
 }
 
 /// Ends the process, now.
 pub(crate) fn exit_group(status: c_int) -> ! {
     loop {
         // SAFETY: does not return.
-        unsafe { syscall(SYS_EXIT_GROUP, status) };
+        unsafe { call(SYS_EXIT_GROUP, [status as usize, 0, 0, 0, 0, 0]) };
     }
 }
 
