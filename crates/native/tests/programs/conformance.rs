@@ -19,7 +19,7 @@ fn check(source: &str, executions: u64) {
     if !has(compiler, source) {
         return;
     }
-    for flags in [&["-O0"], &["-O2"]] {
+    for flags in [&["-O0", "-lm"], &["-O2", "-lm"]] {
         let path = compile(&format!("conformance/{source}"), flags);
         let expected = natively(&path);
         let program = NativeProgram::open(&path).unwrap();
@@ -100,4 +100,19 @@ fn clocks_and_sleeping() {
 #[test]
 fn cpp_threads() {
     check("cpp.cpp", 100);
+}
+
+#[test]
+fn what_each_thread_has_of_its_own() {
+    check("own_things.c", 100);
+}
+
+#[test]
+fn how_threads_end() {
+    check("cleanup.c", 20);
+}
+
+#[test]
+fn thread_locals_and_unwinding() {
+    check("thread_local.cpp", 100);
 }
