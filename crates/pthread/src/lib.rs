@@ -7,6 +7,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `start.rs` | taking over before `main`; a process for each execution |
+//! | `again.rs` | the next execution in the same process: memory is put back |
 //! | `runtime.rs` | threads, objects, who runs next, virtual time |
 //! | `slot.rs` | which object a piece of the program's memory is |
 //! | `site.rs` | places in the program |
@@ -25,6 +26,7 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+mod again;
 mod barrier;
 mod c11;
 mod cancel;

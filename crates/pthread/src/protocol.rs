@@ -51,6 +51,10 @@ pub(crate) struct Area {
     pub(crate) cancels: AtomicU32,
     /// Whether plain accesses to memory are steps, in programs that are compiled for it.
     pub(crate) race_mode: AtomicU32,
+    /// The last of the requests that was taken up.
+    pub(crate) taken: AtomicU32,
+    /// How often a process has stayed for another execution.
+    pub(crate) reused: AtomicU32,
     /// How many threads an execution has had beside its first, at most: the next ones are forked with as many at hand.
     pub(crate) shells: AtomicU32,
     /// The answer to the question that the program has asked, as [`pack`](Answer::pack) writes it.

@@ -14,6 +14,7 @@ use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
+use crate::again;
 use crate::coroutine::{self, Context};
 use crate::protocol::{
     ASKS, Answer, Area, Gate, LOG, OBJECT_BITS, Op, Record, access, head, note, op, stop, tag, turn,
@@ -338,7 +339,7 @@ impl Runtime {
             // What was printed so far belongs to the counterexample.
             // SAFETY: a null stream means all of them.
             unsafe { sys::fflush(std::ptr::null_mut()) };
-            sys::exit_group(0);
+            again::end(0);
         }
         answer
     }
@@ -465,11 +466,13 @@ impl Runtime {
             self.note,
         ]);
         area.log_length.store(self.log_length as u32, Ordering::Relaxed);
-        if kind != stop::CRASH {
-            // SAFETY: a null stream means all of them. (After a crash a stream may be in any state.)
-            unsafe { sys::fflush(std::ptr::null_mut()) };
+        if kind == stop::CRASH {
+            // A stream may be in any state, and whatever else there is.
+            sys::end_process(0);
         }
-        sys::exit_group(0)
+        // SAFETY: a null stream means all of them.
+        unsafe { sys::fflush(std::ptr::null_mut()) };
+        again::end(0)
     }
 
     /// A new object.
@@ -725,5 +728,5 @@ impl Runtime {
 pub(crate) fn really_exit(status: c_int) -> ! {
     // SAFETY: `exit` takes a status, and does not return.
     unsafe { real!(c"exit", fn(c_int))(status) };
-    sys::exit_group(status)
+    again::end(status)
 }

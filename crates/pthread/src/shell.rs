@@ -66,8 +66,8 @@ pub(crate) fn stack_size() -> usize {
     STACK.load(Ordering::Relaxed)
 }
 
-/// Has so many of them at least, if the system gives them.
-pub(crate) fn make(count: usize) {
+/// Has so many of them at least, if the system gives them. Says how many there are.
+pub(crate) fn make(count: usize) -> usize {
     unsafe extern "C-unwind" fn shell(index: *mut c_void) -> *mut c_void {
         let here = 0_usize;
         let made = Shell {
@@ -88,7 +88,7 @@ pub(crate) fn make(count: usize) {
     }
     let ready = READY.load(Ordering::Relaxed) as usize;
     if ready >= count.min(MAX_THREADS) {
-        return;
+        return ready;
     }
     let all = sys::set_signal_mask(u64::MAX);
     for index in ready..count.min(MAX_THREADS) {
@@ -117,6 +117,7 @@ pub(crate) fn make(count: usize) {
         }
     }
     sys::set_signal_mask(all);
+    READY.load(Ordering::Relaxed) as usize
 }
 
 /// The shell of this number, made if there is none; nothing if the system does not give it.

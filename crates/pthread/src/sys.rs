@@ -19,12 +19,25 @@ pub(crate) const ENOTRECOVERABLE: c_int = 131;
 pub(crate) const SYS_FUTEX: c_long = 202;
 pub(crate) const SYS_EXIT_GROUP: c_long = 231;
 pub(crate) const SYS_RT_SIGPROCMASK: c_long = 14;
+pub(crate) const SYS_READ: c_long = 0;
+pub(crate) const SYS_CLOSE: c_long = 3;
+pub(crate) const SYS_MMAP: c_long = 9;
+pub(crate) const SYS_MPROTECT: c_long = 10;
+pub(crate) const SYS_MUNMAP: c_long = 11;
+pub(crate) const SYS_BRK: c_long = 12;
+pub(crate) const SYS_RT_SIGACTION: c_long = 13;
+pub(crate) const SYS_PREAD64: c_long = 17;
+pub(crate) const SYS_FTRUNCATE: c_long = 77;
+pub(crate) const SYS_PRCTL: c_long = 157;
+pub(crate) const SYS_OPENAT: c_long = 257;
+pub(crate) const SYS_MEMFD_CREATE: c_long = 319;
 pub(crate) const SYS_PAUSE: c_long = 34;
 pub(crate) const SYS_CLONE: c_long = 56;
 pub(crate) const SYS_ARCH_PRCTL: c_long = 158;
 
 pub(crate) const PROT_READ: c_int = 1;
 pub(crate) const PROT_WRITE: c_int = 2;
+pub(crate) const PROT_EXEC: c_int = 4;
 pub(crate) const MAP_SHARED: c_int = 1;
 pub(crate) const MAP_PRIVATE: c_int = 2;
 pub(crate) const MAP_ANONYMOUS: c_int = 0x20;
@@ -120,34 +133,59 @@ pub(crate) fn set_errno(error: c_int) {
     unsafe { *__errno_location() = error };
 }
 
-/// Calls the system. What it answers is as the system gives it: an error is a negative number.
-///
-/// # Safety
-/// As for the call.
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn call_system(
-    number: c_long,
-    first: usize,
-    second: usize,
-    third: usize,
-    fourth: usize,
-    fifth: usize,
-    sixth: usize,
-) -> isize {
-    std::arch::naked_asm!(
-        "mov rax, rdi",
-        "mov rdi, rsi",
-        "mov rsi, rdx",
-        "mov rdx, rcx",
-        "mov r10, r8",
-        "mov r8, r9",
-        "mov r9, [rsp + 8]",
-        "syscall",
-        "ret",
-    )
+// All that the runtime itself calls the system with is here, in one piece: these calls are not caught (`again.rs`).
+std::arch::global_asm!(
+    ".pushsection .text",
+    ".balign 16",
+    ".globl selvedge_calls",
+    ".hidden selvedge_calls",
+    ".globl selvedge_call_system",
+    ".hidden selvedge_call_system",
+    ".globl selvedge_return_from_signal",
+    ".hidden selvedge_return_from_signal",
+    ".globl selvedge_calls_end",
+    ".hidden selvedge_calls_end",
+    "selvedge_calls:",
+    "selvedge_call_system:",
+    "mov rax, rdi",
+    "mov rdi, rsi",
+    "mov rsi, rdx",
+    "mov rdx, rcx",
+    "mov r10, r8",
+    "mov r8, r9",
+    "mov r9, [rsp + 8]",
+    "syscall",
+    "ret",
+    "selvedge_return_from_signal:",
+    "mov eax, 15",
+    "syscall",
+    "ud2",
+    "selvedge_calls_end:",
+    ".popsection",
+);
+
+unsafe extern "C" {
+    static selvedge_calls: u8;
+    static selvedge_calls_end: u8;
+    fn selvedge_return_from_signal();
+    fn selvedge_call_system(
+        number: c_long,
+        first: usize,
+        second: usize,
+        third: usize,
+        fourth: usize,
+        fifth: usize,
+        sixth: usize,
+    ) -> isize;
 }
 
-/// As [`call_system`], with an array.
+/// The code that calls the system: from where, and how long.
+pub(crate) fn own_calls() -> (usize, usize) {
+    let (from, to) = (&raw const selvedge_calls as usize, &raw const selvedge_calls_end as usize);
+    (from, to - from)
+}
+
+/// Calls the system. What it answers is as the system gives it: an error is a negative number.
 ///
 /// # Safety
 /// As for the call.
@@ -155,12 +193,15 @@ pub(crate) unsafe extern "C" fn call_system(
 pub(crate) unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
     let [first, second, third, fourth, fifth, sixth] = arguments;
     // SAFETY: the caller's.
-    unsafe { call_system(number, first, second, third, fourth, fifth, sixth) }
+    unsafe { selvedge_call_system(number, first, second, third, fourth, fifth, sixth) }
 }
 
-/// Blocks these signals of the kernel thread, and no other; gives those that were blocked.
+/// Blocks these signals of the kernel thread, and no other; gives those that were blocked. Those that the runtime needs
+/// itself, SIGSEGV and SIGSYS, are never blocked: a program cannot tell, unless it sends them to itself.
 pub(crate) fn set_signal_mask(mask: u64) -> u64 {
     const SIG_SETMASK: usize = 2;
+    const NEEDED: u64 = 1 << (11 - 1) | 1 << (31 - 1);
+    let mask = mask & !NEEDED;
     let mut old = 0_u64;
     let (new, old_at) = (&raw const mask as usize, &raw mut old as usize);
     // SAFETY: two locals of the size that is given.
@@ -194,8 +235,23 @@ pub(crate) fn futex_wake(word: &AtomicU32, private: bool) {
     unsafe { call(SYS_FUTEX, [word.as_ptr() as usize, operation, 1, 0, 0, 0]) };
 }
 
+/// Has a function called when this signal comes, on the stack for signals: with its number, what is known of it, and the
+/// context.
+pub(crate) fn handle(signal: c_int, function: unsafe extern "C" fn(c_int, *const u8, *mut u8)) {
+    const SA_SIGINFO: usize = 4;
+    const SA_RESTORER: usize = 0x0400_0000;
+    const SA_ONSTACK: usize = 0x0800_0000;
+    const SA_NODEFER: usize = 0x4000_0000;
+    let flags = SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_NODEFER;
+    // As the system has it: what returns from the function is the runtime's own, and so not caught.
+    let action =
+        [function as *const () as usize, flags, selvedge_return_from_signal as *const () as usize, 0];
+    // SAFETY: the action is complete; a set of signals has 8 bytes.
+    unsafe { call(SYS_RT_SIGACTION, [signal as usize, &raw const action as usize, 0, 8, 0, 0]) };
+}
+
 /// Ends the process, now.
-pub(crate) fn exit_group(status: c_int) -> ! {
+pub(crate) fn end_process(status: c_int) -> ! {
     loop {
         // SAFETY: does not return.
         unsafe { call(SYS_EXIT_GROUP, [status as usize, 0, 0, 0, 0, 0]) };
