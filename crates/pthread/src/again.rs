@@ -221,6 +221,9 @@ extern "C-unwind" fn next() -> ! {
     while area.request.load(Ordering::Acquire) == taken {
         futex_wait(&area.request, taken, false);
     }
+    if area.leaving.load(Ordering::Relaxed) != 0 {
+        sys::end_process(0);
+    }
     area.taken.store(area.request.load(Ordering::Acquire), Ordering::Relaxed);
     go()
 }

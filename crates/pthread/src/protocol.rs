@@ -51,6 +51,8 @@ pub(crate) struct Area {
     pub(crate) cancels: AtomicU32,
     /// Whether plain accesses to memory are steps, in programs that are compiled for it.
     pub(crate) race_mode: AtomicU32,
+    /// Whether a request means that all is over: the program's processes end.
+    pub(crate) leaving: AtomicU32,
     /// The last of the requests that was taken up.
     pub(crate) taken: AtomicU32,
     /// How often a process has stayed for another execution.

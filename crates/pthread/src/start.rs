@@ -209,6 +209,9 @@ fn serve(area: &'static Area, mut may_reuse: bool) -> ! {
         while area.request.load(Ordering::Acquire) == taken {
             futex_wait(&area.request, taken, false);
         }
+        if area.leaving.load(Ordering::Relaxed) != 0 {
+            sys::end_process(0);
+        }
         area.taken.store(area.request.load(Ordering::Acquire), Ordering::Relaxed);
         let shells = shell::make(area.shells.load(Ordering::Relaxed) as usize);
         if may_reuse && imaged != Some(shells) {

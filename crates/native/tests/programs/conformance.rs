@@ -15,11 +15,17 @@ fn natively(program: &std::path::Path) -> String {
 
 #[track_caller]
 fn check(source: &str, executions: u64) {
+    check_with(source, executions, &[]);
+}
+
+#[track_caller]
+fn check_with(source: &str, executions: u64, defined: &[&str]) {
     let compiler = if source.ends_with(".cpp") { "g++" } else { "gcc" };
     if !has(compiler, source) {
         return;
     }
-    for flags in [&["-O0", "-lm"], &["-O2", "-lm"]] {
+    for level in ["-O0", "-O2"] {
+        let flags = &[&[level, "-lm"], defined].concat();
         let path = compile(&format!("conformance/{source}"), flags);
         let expected = natively(&path);
         let program = NativeProgram::open(&path).unwrap();
@@ -115,4 +121,14 @@ fn how_threads_end() {
 #[test]
 fn thread_locals_and_unwinding() {
     check("thread_local.cpp", 100);
+}
+
+#[test]
+fn executions_in_one_process_do_not_see_each_other() {
+    check_with("fresh.c", 300, &["-DCALLS=0"]);
+}
+
+#[test]
+fn an_execution_that_changes_its_process_has_it_alone() {
+    check_with("fresh.c", 100, &["-DCALLS=1"]);
 }
