@@ -132,3 +132,31 @@ fn executions_in_one_process_do_not_see_each_other() {
 fn an_execution_that_changes_its_process_has_it_alone() {
     check_with("fresh.c", 100, &["-DCALLS=1"]);
 }
+
+/// In how many processes so many executions are.
+fn processes(name: &str, more: &[&str]) -> (usize, u64) {
+    let path = compile("conformance/process.c", &[]);
+    let log = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&log, "").unwrap();
+    let arguments = [log.to_str().unwrap()].into_iter().chain(more.iter().copied()).map(String::from);
+    let program = NativeProgram::open(&path).unwrap().arguments(arguments);
+    let search = Search { strategy: Some("random".into()), max_executions: Some(50), ..Search::default() };
+    let outcome = search.check(&program, None, &mut |_| ()).unwrap();
+    assert!(outcome.violation().is_none(), "{:#?}", outcome.violation());
+    let lines = std::fs::read_to_string(&log).unwrap();
+    let pids: std::collections::BTreeSet<_> = lines.lines().collect();
+    let executions = outcome.statistics.executions.unwrap();
+    assert!(lines.lines().count() as u64 >= executions, "{lines}");
+    (pids.len(), executions)
+}
+
+#[test]
+fn a_process_runs_many_executions_unless_they_leave_something_behind() {
+    if !has("gcc", "a_process_runs_many_executions") {
+        return;
+    }
+    let (one, executions) = processes("clean-executions", &[]);
+    assert_eq!((one, executions), (1, 50));
+    let (many, executions) = processes("executions-that-open-a-file", &["/dev/null"]);
+    assert!(many as u64 >= executions, "{executions} executions in {many} processes");
+}
