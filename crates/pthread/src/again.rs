@@ -134,6 +134,12 @@ pub(crate) fn area() -> *const Area {
     control().expect("it is made before executions are").area
 }
 
+/// The thread pointer of the first thread, and the signals that it has blocked at first.
+pub(crate) fn first_thread() -> (usize, u64) {
+    let control = control().expect("it is made before executions are");
+    (control.thread_pointer, control.signal_mask)
+}
+
 /// The stack that signals are handled on.
 pub(crate) fn signal_stack() -> Option<(usize, usize)> {
     control().map(|control| (control.signal_stack.as_ptr() as usize, STACK))

@@ -14,7 +14,7 @@ use crate::runtime::{Phase, is_on, really_exit, rt, visible, visible_when};
 use crate::shell::{self, Shell};
 use crate::site::{Frame, frame};
 use crate::sys::{self, EBUSY, EDEADLK, EINVAL, ERANGE, ESRCH, ETIMEDOUT, Timespec, real};
-use crate::{cancel, key, mutex, thread_local, time, unwind};
+use crate::{again, cancel, key, mutex, thread_local, time, unwind};
 
 /// The length of a thread's name, with the zero at its end.
 const NAME: usize = 16;
@@ -26,8 +26,9 @@ pub(crate) static EARLY: AtomicU32 = AtomicU32::new(0);
 pub(crate) fn register_main() {
     let main = &mut rt().threads[0];
     main.handle = own_handle();
-    main.context = Context::current(coroutine::thread_pointer());
-    main.signal_mask = sys::signal_mask();
+    let (thread_pointer, signal_mask) = again::first_thread();
+    main.context = Context::current(thread_pointer);
+    main.signal_mask = signal_mask;
 }
 
 fn own_handle() -> usize {
