@@ -76,6 +76,8 @@ struct Control {
     execute: extern "C-unwind" fn() -> !,
     heap_end: usize,
     heap_moved: bool,
+    /// The lowest page that was written to of what the first thread's stack has grown by.
+    stack_lowest: usize,
     mappings: [(usize, usize); MAX_MAPPINGS],
     mapping_count: usize,
     status: c_int,
@@ -121,6 +123,7 @@ pub(crate) fn prepare(area: &'static Area, main_stack: usize, execute: extern "C
     CONTROL.store(at as *mut Control, Ordering::Relaxed);
     let control = control().expect("it was just set");
     control.area = area;
+    control.stack_lowest = usize::MAX;
     control.main_stack = main_stack;
     control.execute = execute;
     control.thread_pointer = coroutine::thread_pointer();
@@ -236,6 +239,7 @@ extern "C-unwind" fn next() -> ! {
 
 /// Makes the process as it was.
 fn put_back(control: &mut Control) {
+    const MADV_DONTNEED: usize = 4;
     // SAFETY: hot pages can be written to, and nothing but this runs, on a stack that is not among them.
     unsafe {
         for hot in &control.hot[..control.hot_count] {
@@ -244,6 +248,15 @@ fn put_back(control: &mut Control) {
                 page.write_bytes(0, PAGE);
             } else {
                 page.copy_from_nonoverlapping(hot.source as *const u8, PAGE);
+            }
+        }
+        if control.stack_lowest != usize::MAX {
+            // It grows without being noticed once it has begun to: none of that is kept.
+            for range in
+                control.ranges[..control.range_count].iter().filter(|range| range.from < range.mapped_from)
+            {
+                let length = range.mapped_from - range.from;
+                sys::call(sys::SYS_MADVISE, [range.from, length, MADV_DONTNEED, 0, 0, 0]);
             }
         }
         if control.number_at != 0 {
@@ -310,23 +323,32 @@ fn heat(control: &mut Control, address: usize) -> bool {
     let at = address & !(PAGE - 1);
     let page = range.page + (at - range.from) / PAGE;
     let (word, bit) = (page / 64, 1_u64 << (page % 64));
+    let (from, protection, is_mapped) = (range.mapped_from, range.protection, at >= range.mapped_from);
     // SAFETY: both have a bit for each page of the image.
-    unsafe {
-        let hot = &mut *control.hot_bits.add(word);
-        if *hot & bit != 0
-            || sys::call(sys::SYS_MPROTECT, [at, PAGE, range.protection as usize, 0, 0, 0]) != 0
-        {
-            return false;
-        }
-        *hot |= bit;
-        let is_present = *control.present_bits.add(word) & bit != 0;
-        let source = if is_present { control.image + page * PAGE } else { 0 };
-        control.hot[control.hot_count] = Hot { at, source };
+    let (hot, is_present) =
+        unsafe { (&mut *control.hot_bits.add(word), *control.present_bits.add(word) & bit != 0) };
+    if *hot & bit != 0 {
+        return false;
     }
-    control.hot_count += 1;
-    if control.hot_count == MAX_HOT {
+    // SAFETY: the page could be written to before it was protected.
+    let failed = unsafe { sys::call(sys::SYS_MPROTECT, [at, PAGE, protection as usize, 0, 0, 0]) != 0 };
+    if failed && !is_mapped {
+        // The stack has grown as far as it may.
+        return false;
+    }
+    if failed || control.hot_count == MAX_HOT {
+        // There are too many pieces.
         give_up(control);
+        return true;
     }
+    *hot |= bit;
+    if at < from {
+        control.stack_lowest = control.stack_lowest.min(at);
+        return true;
+    }
+    let source = if is_present { control.image + page * PAGE } else { 0 };
+    control.hot[control.hot_count] = Hot { at, source };
+    control.hot_count += 1;
     true
 }
 
@@ -343,9 +365,12 @@ fn give_up(control: &mut Control) {
     unsafe {
         sys::call(sys::SYS_PRCTL, [PR_SET_SYSCALL_USER_DISPATCH, 0, 0, 0, 0, 0]);
         for range in &control.ranges[..control.range_count] {
-            let arguments =
-                [range.mapped_from, range.to - range.mapped_from, range.protection as usize, 0, 0, 0];
-            sys::call(sys::SYS_MPROTECT, arguments);
+            let from = match control.stack_lowest {
+                lowest if range.from < range.mapped_from => lowest.min(range.mapped_from),
+                _ => range.mapped_from,
+            };
+            let protection = range.protection as usize;
+            sys::call(sys::SYS_MPROTECT, [from, range.to - from, protection, 0, 0, 0]);
         }
     }
 }
@@ -436,9 +461,12 @@ fn leaves_nothing(control: &mut Control, number: c_int, arguments: &[usize; 6]) 
                 let at = arguments[place - 1];
                 // The system does not write to protected memory, but says that it cannot.
                 let pages = (at & !(PAGE - 1)..at.saturating_add(size)).step_by(PAGE);
-                pages.for_each(|page| {
+                for page in pages {
                     heat(control, page);
-                });
+                    if !control.is_clean {
+                        break;
+                    }
+                }
                 control.is_clean
             }
             None => false,
@@ -482,28 +510,34 @@ pub(crate) fn make_image() {
         }
     }
     control.image = 0;
-    if let Some((image, length)) = find_ranges(control).and_then(|pages| copy(control, pages)) {
+    let made = with_file(c"/proc/self/maps", |maps| find_ranges(control, maps))
+        .and_then(|pages| with_file(c"/proc/self/pagemap", |pagemap| copy(control, pages, pagemap)));
+    if let Some((image, length)) = made {
         (control.image, control.image_length) = (image, length);
     }
 }
 
-/// A file of the system's, as far as it is needed.
-fn open(path: &CStr) -> Option<c_int> {
+/// Reads from a file of the system's.
+fn with_file<T>(path: &CStr, read: impl FnOnce(c_int) -> Option<T>) -> Option<T> {
     const O_CLOEXEC: usize = 0x8_0000;
     const AT_FDCWD: usize = -100_isize as usize;
     // SAFETY: a C string.
     let file = unsafe { sys::call(sys::SYS_OPENAT, [AT_FDCWD, path.as_ptr() as usize, O_CLOEXEC, 0, 0, 0]) };
-    (file >= 0).then_some(file as c_int)
+    if file < 0 {
+        return None;
+    }
+    let result = read(file as c_int);
+    // SAFETY: opened above.
+    unsafe { sys::call(sys::SYS_CLOSE, [file as usize, 0, 0, 0, 0, 0]) };
+    result
 }
 
 /// Finds the memory that the program can write to and that is its own. Says how many pages it has.
-fn find_ranges(control: &mut Control) -> Option<usize> {
+fn find_ranges(control: &mut Control, maps: c_int) -> Option<usize> {
     let own = control as *const Control as usize;
-    let maps = open(c"/proc/self/maps")?;
     control.range_count = 0;
     let mut pages = 0;
     let mut lowest_free = 0;
-    let mut complete = true;
     // A line at a time: "from-to rw-p offset device inode path".
     let mut lines = Lines { file: maps, buffer: [0; 512], start: 0, length: 0 };
     let mut line = [0_u8; 128];
@@ -524,17 +558,14 @@ fn find_ranges(control: &mut Control) -> Option<usize> {
         let grows = (from..to).contains(&control.main_stack);
         let lowest = if grows { from.saturating_sub(MAIN_STACK).max(before + GAP) } else { from };
         if control.range_count == MAX_RANGES {
-            complete = false;
-            break;
+            return None;
         }
         control.ranges[control.range_count] =
             Range { from: lowest, mapped_from: from, to, page: pages, protection };
         control.range_count += 1;
         pages += (to - lowest) / PAGE;
     }
-    // SAFETY: opened above.
-    unsafe { sys::call(sys::SYS_CLOSE, [maps as usize, 0, 0, 0, 0, 0]) };
-    complete.then_some(pages)
+    Some(pages)
 }
 
 /// How far the first thread's stack may grow, and how far from whatever is below.
@@ -584,11 +615,10 @@ fn hexadecimal(text: &[u8]) -> (usize, &[u8]) {
 }
 
 /// Copies the ranges to a new image, which it maps: where, and how long it is.
-fn copy(control: &mut Control, pages: usize) -> Option<(usize, usize)> {
+fn copy(control: &mut Control, pages: usize, pagemap: c_int) -> Option<(usize, usize)> {
     const MFD_CLOEXEC: usize = 1;
     let bits = pages.div_ceil(64) * 8;
     let length = (pages * PAGE + bits).next_multiple_of(PAGE);
-    let pagemap = open(c"/proc/self/pagemap")?;
     // SAFETY: a new file of the length that is mapped. The ranges are mapped and can be read; nothing else runs.
     unsafe {
         let name = c"selvedge image".as_ptr() as usize;
@@ -630,7 +660,6 @@ fn copy(control: &mut Control, pages: usize) -> Option<(usize, usize)> {
                 }
             }
         }
-        sys::call(sys::SYS_CLOSE, [pagemap as usize, 0, 0, 0, 0, 0]);
         sys::call(sys::SYS_MPROTECT, [image, length, sys::PROT_READ as usize, 0, 0, 0]);
         Some((image, length))
     }

@@ -31,6 +31,7 @@ pub(crate) const SYS_FTRUNCATE: c_long = 77;
 pub(crate) const SYS_PRCTL: c_long = 157;
 pub(crate) const SYS_OPENAT: c_long = 257;
 pub(crate) const SYS_MEMFD_CREATE: c_long = 319;
+pub(crate) const SYS_MADVISE: c_long = 28;
 pub(crate) const SYS_PAUSE: c_long = 34;
 pub(crate) const SYS_CLONE: c_long = 56;
 pub(crate) const SYS_ARCH_PRCTL: c_long = 158;
