@@ -100,6 +100,12 @@ impl SharedArea {
         wake(&area.request);
     }
 
+    /// Asks the program's processes to end, as far as they wait for requests.
+    pub(crate) fn leave(&self) {
+        self.get().leaving.store(1, Ordering::Relaxed);
+        self.request();
+    }
+
     /// Answers what the program has asked, and gives it its turn.
     pub(crate) fn answer(&self, answer: Answer) {
         let area = self.get();

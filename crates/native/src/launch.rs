@@ -395,6 +395,12 @@ impl Zygote {
 
 impl Drop for Zygote {
     fn drop(&mut self) {
+        // If they wait for requests, its processes end by themselves, and the time that they took is known to the system.
+        self.area.leave();
+        let began = Instant::now();
+        while self.is_alive() && began.elapsed() < Duration::from_millis(20) {
+            std::thread::sleep(Duration::from_micros(100));
+        }
         // Its executions end with it.
         let _ = self.child.kill();
         let _ = self.child.wait();

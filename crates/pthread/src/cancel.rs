@@ -11,7 +11,7 @@ use crate::protocol::{Gate, Op, access, note, op, stop};
 use crate::runtime::{self, is_on, rt, visible};
 use crate::site::{Frame, frame};
 use crate::sys::{EINVAL, ESRCH, real};
-use crate::thread;
+use crate::{thread, unwind};
 
 /// Whether the program can ask threads to end at all.
 static USED: AtomicBool = AtomicBool::new(false);
@@ -47,8 +47,7 @@ pub(crate) fn act_now() {
     thread.cancel_disabled = true;
     thread.result = CANCELED;
     rt().note = note::CANCELLED;
-    // SAFETY: unwinds the stack and runs the cleanup handlers.
-    unsafe { real!(c"pthread_exit", fn(*mut c_void))(CANCELED) };
+    unwind::unwind();
 }
 
 /// As [`runtime::visible_when`], for a wait in which the thread can be cancelled.

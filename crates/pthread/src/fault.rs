@@ -1,10 +1,10 @@
 //! What ends an execution by itself: failed assertions, `abort`, C++ exceptions that nobody catches, and signals that mean
 //! a crash.
 
-use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use crate::again;
 use crate::protocol::stop;
 use crate::runtime::{is_on, rt};
 use crate::site::{Frame, frame};
@@ -18,40 +18,42 @@ const SIGNALS: [(c_int, &[u8]); 5] = [
     (5, b"trap"),
 ];
 
-const STACK: usize = 64 * 1024;
-struct Stack(UnsafeCell<[u8; STACK]>);
-// SAFETY: used by a thread that crashes; only one thread runs, and the process ends with it.
-unsafe impl Sync for Stack {}
-static SIGNAL_STACK: Stack = Stack(UnsafeCell::new([0; STACK]));
-
-/// Makes the current thread use a stack of its own for signals: its own may have overflown.
-pub(crate) fn use_signal_stack() {
-    let stack = SignalStack { base: SIGNAL_STACK.0.get().cast(), flags: 0, size: STACK };
-    // SAFETY: the stack is static.
+/// Makes the kernel thread use a stack of its own for signals: that of a thread may have overflown.
+fn use_signal_stack() {
+    let Some((base, size)) = again::signal_stack() else { return };
+    let stack = SignalStack { base: base as *mut c_void, flags: 0, size };
+    // SAFETY: the stack is never unmapped.
     unsafe { sys::sigaltstack(&raw const stack, std::ptr::null_mut()) };
 }
 
-/// Makes crashes known with their place. What the program does about a signal itself has precedence.
-pub(crate) fn catch_signals() {
-    const SA_SIGINFO: c_int = 4;
-    const SA_ONSTACK: c_int = 0x0800_0000;
+/// Makes crashes known with their place. What the program does about a signal itself has precedence. Says whether it does
+/// nothing about those that the runtime needs.
+pub(crate) fn catch_signals() -> bool {
+    const SIGSEGV: c_int = 11;
+    const SIGSYS: c_int = 31;
     use_signal_stack();
-    for (signal, _) in SIGNALS {
-        let action = SigAction {
-            handler: crashed as *const () as usize,
-            mask: [0; 16],
-            flags: SA_SIGINFO | SA_ONSTACK,
-            restorer: 0,
-        };
+    let mut has_all = true;
+    let all = SIGNALS.iter().map(|(signal, _)| (*signal, crashed as Handler));
+    for (signal, handler) in all.chain([(SIGSYS, called as Handler)]) {
         let mut old = SigAction { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
-        // SAFETY: the actions are complete.
-        unsafe {
-            sys::sigaction(signal, std::ptr::null(), &raw mut old);
-            if old.handler == 0 {
-                sys::sigaction(signal, &raw const action, std::ptr::null_mut());
-            }
+        // SAFETY: the action is a local.
+        unsafe { sys::sigaction(signal, std::ptr::null(), &raw mut old) };
+        if old.handler == 0 {
+            sys::handle(signal, handler);
+        } else if signal == SIGSEGV || signal == SIGSYS {
+            has_all = false;
         }
     }
+    has_all
+}
+
+type Handler = unsafe extern "C" fn(c_int, *const u8, *mut u8);
+
+/// The program has called the system, where that is caught.
+unsafe extern "C" fn called(_: c_int, information: *const u8, context: *mut u8) {
+    // siginfo_t has the number of the call at 24; ucontext_t the registers from 40.
+    // SAFETY: the kernel gives both.
+    unsafe { again::caught_call(*information.add(24).cast::<c_int>(), &mut *context.add(40).cast()) }
 }
 
 /// A number in hexadecimal.
@@ -67,13 +69,16 @@ fn hexadecimal(mut number: usize, text: &mut [u8; 16]) -> &[u8] {
     }
 }
 
-unsafe extern "C" fn crashed(signal: c_int, information: *const u8, context: *const u8) {
+unsafe extern "C" fn crashed(signal: c_int, information: *const u8, context: *mut u8) {
     // siginfo_t has the address at 16; ucontext_t the registers from 40, of which 10 is rbp, 15 rsp, 16 rip.
     // SAFETY: the kernel gives both.
     let (address, frame, stack, place) = unsafe {
         let register = |index: usize| *(context.add(40 + 8 * index).cast::<usize>());
         (*(information.add(16).cast::<usize>()), register(10), register(15), register(16))
     };
+    if signal == 11 && again::caught_access(address) {
+        return;
+    }
     let name = SIGNALS.iter().find(|(number, _)| *number == signal).map_or(&b"signal"[..], |(_, name)| name);
     let mut digits = [0; 16];
     let runtime = rt();

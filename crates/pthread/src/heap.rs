@@ -43,7 +43,7 @@ pub(crate) fn freed_block(address: usize) -> Option<(usize, usize)> {
 ///
 /// # Safety
 /// As the C library's.
-unsafe fn give_back(block: *mut c_void) {
+pub(crate) unsafe fn give_back(block: *mut c_void) {
     static LOOKS: AtomicBool = AtomicBool::new(false);
     static FOUND: AtomicBool = AtomicBool::new(false);
     if !FOUND.load(Ordering::Relaxed) && LOOKS.swap(true, Ordering::Relaxed) {

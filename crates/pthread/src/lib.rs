@@ -1,17 +1,20 @@
 //! The runtime that is preloaded into a C or C++ program, so that Selvedge controls its threads.
 //!
 //! It stands in for the functions of pthreads, C11 threads, clocks and exits, and simulates them. The program's threads
-//! are real ones, of which one runs at a time. The controlling side is `crates/native`; `protocol.rs` is what the two say
+//! take turns on one kernel thread. The controlling side is `crates/native`; `protocol.rs` is what the two say
 //! to each other. docs/decisions/0030 has the reasons.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `start.rs` | taking over before `main`; a process for each execution |
+//! | `again.rs` | the next execution in the same process: memory is put back |
 //! | `runtime.rs` | threads, objects, who runs next, virtual time |
 //! | `onward.rs` | how an execution goes on by itself |
 //! | `slot.rs` | which object a piece of the program's memory is |
 //! | `site.rs` | places in the program |
+//! | `coroutine.rs`, `shell.rs` | what a thread is made of, and passing from one to another |
 //! | `thread.rs`, `key.rs`, `cancel.rs`, `signal.rs` | threads |
+//! | `unwind.rs`, `thread_local.rs` | what is done when a thread ends |
 //! | `mutex.rs`, `cond.rs`, `rwlock.rs`, `barrier.rs`, `sem.rs`, `once.rs`, `c11.rs` | what they synchronise with |
 //! | `time.rs` | clocks and sleeping |
 //! | `fault.rs` | failed assertions, aborts, crashes |
@@ -24,10 +27,12 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+mod again;
 mod barrier;
 mod c11;
 mod cancel;
 mod cond;
+mod coroutine;
 #[path = "../../stateless/src/strategy/draw.rs"]
 mod draw;
 mod fault;
@@ -41,12 +46,15 @@ mod protocol;
 mod runtime;
 mod rwlock;
 mod sem;
+mod shell;
 mod signal;
 mod site;
 mod slot;
 mod start;
 mod sys;
 mod thread;
+mod thread_local;
 mod time;
 mod tsan;
+mod unwind;
 mod verifier;

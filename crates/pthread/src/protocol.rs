@@ -13,7 +13,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The first word of the area: both sides are of the same version.
-pub(crate) const MAGIC: u32 = 0x5E1F_0006;
+pub(crate) const MAGIC: u32 = 0x5E1F_0007;
 
 /// The environment variable that gives the number of the file descriptor of the area.
 pub(crate) const AREA_VARIABLE: &str = "SELVEDGE_AREA";
@@ -56,6 +56,14 @@ pub(crate) struct Area {
     /// The values of `__VERIFIER_nondet_*`: the first, an `i32`, and how many there are.
     pub(crate) nondet_from: AtomicU32,
     pub(crate) nondet_count: AtomicU32,
+    /// Whether a request means that all is over: the program's processes end.
+    pub(crate) leaving: AtomicU32,
+    /// The last of the requests that was taken up.
+    pub(crate) taken: AtomicU32,
+    /// How often a process has stayed for another execution.
+    pub(crate) reused: AtomicU32,
+    /// How many threads an execution has had beside its first, at most: the next ones are forked with as many at hand.
+    pub(crate) shells: AtomicU32,
     /// The answer to the question that the program has asked, as [`pack`](Answer::pack) writes it.
     pub(crate) answer: AtomicU32,
     /// How many decisions are planned.

@@ -2,24 +2,28 @@
 //!
 //! # The access protocol
 //!
-//! An execution is a process. Its threads are real threads, of which exactly one runs: the *current* one. The others
-//! wait, each on its own word. Whoever runs may use the [`Runtime`]; it passes on to another thread only in
-//! [`Runtime::switch`], which makes the other one current, wakes it, and waits. So a `&mut Runtime` is made from the
-//! one static only for a stretch of code that neither switches nor runs code of the program.
+//! An execution is a process with one kernel thread. The program's threads take turns on it: the one that runs is the
+//! *current* one. Whoever runs may use the [`Runtime`]; it passes on to another thread only in [`Runtime::switch`], which
+//! returns when some thread passes on to this one. So a `&mut Runtime` is made from the one static only for a stretch of
+//! code that neither switches nor runs code of the program.
 //!
 //! Before the program's `main`, and in the process that executions are forked from, the runtime is
 //! [`Off`](Phase::Off): every function does what the C library's does.
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
+use crate::again;
+use crate::coroutine::{self, Context};
 use crate::onward::{Onward, Point};
 use crate::protocol::{
     ASKS, Answer, Area, Gate, LOG, OBJECT_BITS, Op, Record, access, head, note, op, stop, tag, turn,
 };
 use crate::site::Frame;
 use crate::sys::{self, futex_wait, futex_wake, real};
+use crate::thread_local;
+use crate::unwind::Unwinding;
 
 /// Where an execution stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +45,8 @@ pub(crate) const NOBODY: u32 = u32::MAX;
 
 /// A thread of the program.
 pub(crate) struct Thread {
-    /// It waits here until it is 1.
-    go: AtomicU32,
+    /// Where it goes on.
+    pub(crate) context: Context,
     pub(crate) object: u32,
     pub(crate) pending: Op,
     pub(crate) gate: Gate,
@@ -78,6 +82,11 @@ pub(crate) struct Thread {
     pub(crate) sent_signal: c_int,
     /// In an atomic section, how deep.
     pub(crate) atomic: u32,
+    /// The signals that it has blocked.
+    pub(crate) signal_mask: u64,
+    pub(crate) name: [u8; 16],
+    pub(crate) unwinding: Unwinding,
+    pub(crate) thread_locals: *mut thread_local::Entry,
 }
 
 /// A synchronisation object.
@@ -136,9 +145,8 @@ struct Shared(UnsafeCell<Runtime>);
 // SAFETY: the access protocol in the module's documentation.
 unsafe impl Sync for Shared {}
 
-#[expect(clippy::declare_interior_mutable_const, reason = "only ever copied to a thread that begins")]
 const NEW_THREAD: Thread = Thread {
-    go: AtomicU32::new(0),
+    context: Context::NONE,
     object: 0,
     pending: Op { kind: 0, access: 0, order: 0, timed_out: false, object: 0, also: 0 },
     gate: Gate::OPEN,
@@ -165,6 +173,10 @@ const NEW_THREAD: Thread = Thread {
     awaited_signals: 0,
     sent_signal: 0,
     atomic: 0,
+    signal_mask: 0,
+    name: [0; 16],
+    unwinding: Unwinding::NEW,
+    thread_locals: std::ptr::null_mut(),
 };
 
 // All zero, so that it takes no room in the file and no memory until it is used.
@@ -296,7 +308,7 @@ pub(crate) fn visible_when(operation: Op, gate: Gate, frame: Frame) -> bool {
 }
 
 impl Runtime {
-    fn area(&self) -> &'static Area {
+    pub(crate) fn area(&self) -> &'static Area {
         // SAFETY: `begin` has set it to the mapped area, which is never unmapped.
         unsafe { &*self.area }
     }
@@ -330,7 +342,7 @@ impl Runtime {
             // What was printed so far belongs to the counterexample.
             // SAFETY: a null stream means all of them.
             unsafe { sys::fflush(std::ptr::null_mut()) };
-            sys::exit_group(0);
+            again::end(0);
         }
         answer
     }
@@ -397,26 +409,16 @@ impl Runtime {
 
     /// Lets another thread run until it is this one's turn again.
     pub(crate) fn switch(me: u32, next: u32) {
-        Runtime::wake(next);
-        Runtime::wait(me);
-    }
-
-    /// Makes a thread the current one and wakes it. The caller must wait at once.
-    fn wake(next: u32) {
         let runtime = rt();
         runtime.current = next;
-        let go = &runtime.threads[next as usize].go;
-        go.store(1, Ordering::Release);
-        futex_wake(go, true);
-    }
-
-    /// Waits until this thread is the current one.
-    pub(crate) fn wait(me: u32) {
-        let go = &rt().threads[me as usize].go;
-        while go.load(Ordering::Acquire) == 0 {
-            futex_wait(go, 0, true);
+        let mask = runtime.threads[next as usize].signal_mask;
+        if mask != runtime.threads[me as usize].signal_mask {
+            sys::set_signal_mask(mask);
         }
-        go.store(0, Ordering::Relaxed);
+        let from = &raw mut runtime.threads[me as usize].context;
+        let to = &raw const runtime.threads[next as usize].context;
+        // SAFETY: this thread's, and that of one that was switched from or has not begun.
+        unsafe { coroutine::switch(from, to) };
     }
 
     /// An operation while no other thread may run: at the exit, or in an atomic section.
@@ -472,11 +474,13 @@ impl Runtime {
             self.note,
         ]);
         area.log_length.store(self.log_length as u32, Ordering::Relaxed);
-        if kind != stop::CRASH {
-            // SAFETY: a null stream means all of them. (After a crash a stream may be in any state.)
-            unsafe { sys::fflush(std::ptr::null_mut()) };
+        if kind == stop::CRASH {
+            // A stream may be in any state, and whatever else there is.
+            sys::end_process(0);
         }
-        sys::exit_group(0)
+        // SAFETY: a null stream means all of them.
+        unsafe { sys::fflush(std::ptr::null_mut()) };
+        again::end(0)
     }
 
     /// A new object.
@@ -733,5 +737,5 @@ impl Runtime {
 pub(crate) fn really_exit(status: c_int) -> ! {
     // SAFETY: `exit` takes a status, and does not return.
     unsafe { real!(c"exit", fn(c_int))(status) };
-    sys::exit_group(status)
+    again::end(status)
 }

@@ -1,7 +1,7 @@
 //! Threads that wait for signals of the system, and signals that threads send each other.
 //!
 //! A thread in `sigwait` waits until another sends it one of its signals by `pthread_kill`; signals from outside of the
-//! program do not come in an execution.
+//! program do not come in an execution. What a thread blocks is the kernel thread's for as long as it runs.
 
 use std::ffi::c_int;
 
@@ -9,7 +9,7 @@ use crate::cancel;
 use crate::protocol::{Gate, Op, access, op, stop};
 use crate::runtime::{is_on, rt, visible};
 use crate::site::{Frame, frame};
-use crate::sys::{ESRCH, real};
+use crate::sys::{self, EINVAL, ESRCH, real};
 use crate::thread;
 
 /// `sigset_t`: its first word has the signals.
@@ -72,4 +72,66 @@ pub(crate) unsafe extern "C-unwind" fn pthread_kill(handle: usize, signal: c_int
         rt().signal(target);
     }
     0
+}
+
+/// Changes which signals the current thread blocks.
+fn change_mask(how: c_int, set: *const SignalSet, old: *mut SignalSet) -> Result<(), c_int> {
+    let me = rt().current as usize;
+    let before = rt().threads[me].signal_mask;
+    // SAFETY: the program's sets; more than the first word of one is never used.
+    unsafe {
+        if !set.is_null() {
+            rt().threads[me].signal_mask = match how {
+                0 => before | *set,
+                1 => before & !*set,
+                2 => *set,
+                _ => return Err(EINVAL),
+            };
+            sys::set_signal_mask(rt().threads[me].signal_mask);
+        }
+        if !old.is_null() {
+            old.write(before);
+        }
+    }
+    Ok(())
+}
+
+/// `pthread_sigmask`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_sigmask(
+    how: c_int,
+    set: *const SignalSet,
+    old: *mut SignalSet,
+) -> c_int {
+    if is_on() {
+        return change_mask(how, set, old).err().unwrap_or(0);
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"pthread_sigmask", fn(c_int, *const SignalSet, *mut SignalSet) -> c_int)(how, set, old) }
+}
+
+/// `sigprocmask`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn sigprocmask(
+    how: c_int,
+    set: *const SignalSet,
+    old: *mut SignalSet,
+) -> c_int {
+    if is_on() {
+        return match change_mask(how, set, old) {
+            Ok(()) => 0,
+            Err(error) => {
+                sys::set_errno(error);
+                -1
+            }
+        };
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"sigprocmask", fn(c_int, *const SignalSet, *mut SignalSet) -> c_int)(how, set, old) }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::protocol::{AREA_VARIABLE, Area, BIND_MARK, MAGIC, turn};
 use crate::runtime::{self, begin, rt};
 use crate::sys::{self, futex_wait, futex_wake, real};
-use crate::{cancel, fault, site, thread};
+use crate::{again, cancel, coroutine, fault, shell, site, thread, thread_local};
 
 type Main = unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
@@ -45,9 +45,9 @@ unsafe extern "C-unwind" fn controlled_main(
     argv: *mut *mut c_char,
     environment: *mut *mut c_char,
 ) -> c_int {
-    // SAFETY: it was stored from a `Main`.
-    let main: Main = unsafe { std::mem::transmute(MAIN.load(Ordering::Relaxed)) };
     let Some(area) = map_area() else {
+        // SAFETY: it was stored from a `Main`.
+        let main: Main = unsafe { std::mem::transmute(MAIN.load(Ordering::Relaxed)) };
         // Not started by the command: an ordinary run.
         // SAFETY: the arguments of `main`.
         return unsafe { main(argc, argv, environment) };
@@ -59,28 +59,53 @@ unsafe extern "C-unwind" fn controlled_main(
     // SAFETY: no thread has been created yet.
     unsafe { sys::mallopt(M_ARENA_MAX, 1) };
     if thread::EARLY.load(Ordering::Relaxed) > 0 {
-        let text = b"a thread was created before main, in a constructor, which is not supported";
-        // SAFETY: the other side reads it in its turn.
-        unsafe { (&mut (*area.text.get()))[..text.len()].copy_from_slice(text) };
-        area.text_length.store(text.len() as u32, Ordering::Relaxed);
+        refuse(area, b"a thread was created before main, in a constructor, which is not supported");
     }
     // Whatever every execution needs and inherits is done once.
-    fault::catch_signals();
-    thread::make_own_key();
+    let here = 0_usize;
+    let top = &raw const here as usize;
+    ARGUMENTS[0].store(argc as usize, Ordering::Relaxed);
+    ARGUMENTS[1].store(argv as usize, Ordering::Relaxed);
+    ARGUMENTS[2].store(environment as usize, Ordering::Relaxed);
+    coroutine::prepare();
+    if !again::prepare(area, top - MARGIN, execute) {
+        refuse(area, b"there is no memory for the runtime");
+    }
+    let may_reuse = fault::catch_signals();
     // SAFETY: the heap grows here rather than in each execution. (The compiler would leave out what it sees to be unused.)
     unsafe { sys::free(std::hint::black_box(sys::malloc(HEAP))) };
     sys::find_all();
     fault::catch_terminate();
-    thread::prepare_stacks();
-    serve(area);
-    // A process of its own from here on.
-    let here = 0_usize;
-    begin(area, (&raw const here as usize).max(argv as usize));
+    shell::prepare();
+    serve(area, may_reuse);
+}
+
+/// What `main` is called with.
+static ARGUMENTS: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
+
+/// How far below the frame of `controlled_main` executions begin.
+const MARGIN: usize = 1024;
+
+/// An execution, on the first thread's stack.
+extern "C-unwind" fn execute() -> ! {
+    let [argc, argv, environment] = ARGUMENTS.each_ref().map(|argument| argument.load(Ordering::Relaxed));
+    begin(again::area(), argv);
     thread::register_main();
-    // SAFETY: the arguments of `main`.
-    let status = unsafe { main(argc, argv, environment) };
+    // SAFETY: the program's `main`, and its arguments.
+    let status = unsafe {
+        let main = MAIN.load(Ordering::Relaxed);
+        coroutine::call_main(main, argc as c_int, argv as *mut *mut c_char, environment as *mut *mut c_char)
+    };
     thread::leave(status, site::Frame::NONE);
-    status
+    thread_local::run_destructors();
+    runtime::really_exit(status)
+}
+
+/// Says why the program cannot be checked.
+fn refuse(area: &Area, text: &[u8]) {
+    // SAFETY: the other side reads it in its turn.
+    unsafe { (&mut (*area.text.get()))[..text.len()].copy_from_slice(text) };
+    area.text_length.store(text.len() as u32, Ordering::Relaxed);
 }
 
 const M_ARENA_MAX: c_int = -8;
@@ -165,25 +190,40 @@ fn find_code() {
     unsafe { sys::dl_iterate_phdr(each, (&raw mut seen).cast()) };
 }
 
-/// Forks a process for each request. Returns in those processes only.
-fn serve(area: &'static Area) {
+/// How often in a row processes may not do for a second execution, before that is not tried any more.
+const STRIKES: u32 = 3;
+
+/// Forks a process for each request that the one before does not serve.
+fn serve(area: &'static Area, mut may_reuse: bool) -> ! {
     const PR_SET_PDEATHSIG: c_int = 1;
     const SIGKILL: c_int = 9;
-    let mut served = 0;
+    let number_at = thread_number_at();
+    let mut strikes = 0;
+    // How many shells the image has.
+    let mut imaged = None;
     // Ready.
     area.turn.store(turn::CONTROLLER, Ordering::Release);
     futex_wake(&area.turn, false);
     loop {
-        while area.request.load(Ordering::Acquire) == served {
-            futex_wait(&area.request, served, false);
+        let taken = area.taken.load(Ordering::Relaxed);
+        while area.request.load(Ordering::Acquire) == taken {
+            futex_wait(&area.request, taken, false);
         }
-        served = area.request.load(Ordering::Acquire);
-        // SAFETY: this process has one thread.
-        let pid = unsafe { real!(c"fork", fn() -> c_int)() };
+        if area.leaving.load(Ordering::Relaxed) != 0 {
+            sys::end_process(0);
+        }
+        area.taken.store(area.request.load(Ordering::Acquire), Ordering::Relaxed);
+        let shells = shell::make(area.shells.load(Ordering::Relaxed) as usize);
+        if may_reuse && imaged != Some(shells) {
+            again::make_image();
+            imaged = Some(shells);
+        }
+        let reused = area.reused.load(Ordering::Relaxed);
+        let pid = fork_execution(number_at);
         if pid == 0 {
             // SAFETY: ends with the process that it was forked from.
             unsafe { sys::prctl(PR_SET_PDEATHSIG, SIGKILL) };
-            return;
+            again::begin(may_reuse, number_at);
         }
         let mut status = -1;
         if pid > 0 {
@@ -196,11 +236,36 @@ fn serve(area: &'static Area) {
                 }
             }
         }
-        area.status.store(status as u32, Ordering::Relaxed);
-        area.dead.store(1, Ordering::Relaxed);
-        area.turn.store(turn::CONTROLLER, Ordering::Release);
-        futex_wake(&area.turn, false);
+        strikes = if area.reused.load(Ordering::Relaxed) == reused { strikes + 1 } else { 0 };
+        may_reuse &= strikes < STRIKES;
+        if area.taken.load(Ordering::Relaxed) == area.request.load(Ordering::Acquire)
+            && area.dead.load(Ordering::Relaxed) == 0
+        {
+            area.status.store(status as u32, Ordering::Relaxed);
+            area.dead.store(1, Ordering::Relaxed);
+            area.turn.store(turn::CONTROLLER, Ordering::Release);
+            futex_wake(&area.turn, false);
+        }
     }
+}
+
+/// Where the C library keeps the number of the first thread, if the system tells; otherwise 0.
+fn thread_number_at() -> usize {
+    const PR_GET_TID_ADDRESS: c_int = 40;
+    let mut at = 0_usize;
+    // SAFETY: a local.
+    if unsafe { sys::prctl(PR_GET_TID_ADDRESS, &raw mut at) } == 0 { at } else { 0 }
+}
+
+/// Forks by the system itself: the C library would make its own of what the threads that are not in the new process,
+/// the shells, leave there.
+fn fork_execution(number_at: usize) -> c_int {
+    const SIGCHLD: usize = 17;
+    const CHILD_CLEARTID: usize = 0x0020_0000;
+    const CHILD_SETTID: usize = 0x0100_0000;
+    let flags = if number_at == 0 { SIGCHLD } else { SIGCHLD | CHILD_SETTID | CHILD_CLEARTID };
+    // SAFETY: a process without shared memory, which goes on as this one.
+    unsafe { sys::call(sys::SYS_CLONE, [flags, 0, 0, number_at, 0, 0]) as c_int }
 }
 
 /// `exit`.
@@ -211,6 +276,7 @@ fn serve(area: &'static Area) {
 pub(crate) unsafe extern "C-unwind" fn exit(status: c_int) -> ! {
     if runtime::is_on() {
         thread::leave(status, site::frame!());
+        thread_local::run_destructors();
     }
     runtime::really_exit(status)
 }
@@ -224,7 +290,7 @@ pub(crate) unsafe extern "C-unwind" fn _exit(status: c_int) -> ! {
     if runtime::is_on() {
         thread::leave(status, site::frame!());
     }
-    sys::exit_group(status)
+    again::end(status)
 }
 
 /// `_Exit`.
@@ -236,7 +302,7 @@ pub(crate) unsafe extern "C-unwind" fn _Exit(status: c_int) -> ! {
     if runtime::is_on() {
         thread::leave(status, site::frame!());
     }
-    sys::exit_group(status)
+    again::end(status)
 }
 
 /// `fork` by the program.

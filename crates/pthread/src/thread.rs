@@ -1,79 +1,34 @@
 //! Threads: creating, joining, detaching, ending.
 //!
-//! A thread of the program is one of the C library's, so that thread-local storage, `errno` and destructors are as
-//! they always are. It ends in two steps: the C library calls the destructor of a key of the runtime's own, after the
-//! destructors of C++ thread-locals; there the thread runs the destructors of the program's keys, takes its last step,
-//! and then waits for ever, until the process ends. So nothing of a thread's real end happens at a time of its own, and
-//! no two threads of an execution have the same handle.
+//! A thread of the program has the stack, the thread-local storage and the handle of one of the C library's, its *shell*,
+//! and takes turns with the others on the one kernel thread. What the C library does when a thread ends is done here, in
+//! its order: the stack is unwound, destructors of C++ thread-locals and then of keys run. Then the thread takes its last
+//! step. Its shell is not used again, so that no two threads of an execution have the same handle.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::coroutine::{self, Context};
 use crate::protocol::{Gate, Op, access, head, note, op, stop, tag};
-use crate::runtime::{Phase, Runtime, is_on, really_exit, rt, visible, visible_when};
+use crate::runtime::{Phase, is_on, really_exit, rt, visible, visible_when};
+use crate::shell::{self, Shell};
 use crate::site::{Frame, frame};
-use crate::sys::{EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, Timespec, real};
-use crate::{cancel, fault, key, mutex, time};
+use crate::sys::{self, EBUSY, EDEADLK, EINVAL, ERANGE, ESRCH, ETIMEDOUT, Timespec, real};
+use crate::{again, cancel, key, mutex, thread_local, time, unwind};
+
+/// The length of a thread's name, with the zero at its end.
+const NAME: usize = 16;
 
 /// Threads that were created before `main`, and not joined.
 pub(crate) static EARLY: AtomicU32 = AtomicU32::new(0);
 
-/// The runtime's own key, plus 1.
-static OWN_KEY: AtomicU32 = AtomicU32::new(0);
-
-/// Makes the runtime's own key, before there are executions.
-pub(crate) fn make_own_key() {
-    let mut own = 0_u32;
-    // SAFETY: the key is a local, and the destructor is of the right type.
-    let failed = unsafe {
-        real!(c"pthread_key_create", fn(*mut u32, unsafe extern "C-unwind" fn(*mut c_void)) -> c_int)(
-            &raw mut own,
-            done,
-        )
-    };
-    OWN_KEY.store(if failed == 0 { own + 1 } else { 0 }, Ordering::Relaxed);
-}
-
-/// How many threads' stacks executions inherit. The C library keeps no more of them than some 40 MB.
-const STACKS: usize = 4;
-
-/// Has some threads begin and end, before there are executions: the C library keeps their stacks for the next ones.
-pub(crate) fn prepare_stacks() {
-    unsafe extern "C-unwind" fn nothing(_: *mut c_void) -> *mut c_void {
-        std::ptr::null_mut()
-    }
-    let mut handles = [0_usize; STACKS];
-    // SAFETY: the C library's own functions, with locals and a function of the right type.
-    unsafe {
-        let create = real!(
-            c"pthread_create",
-            fn(
-                *mut usize,
-                *const c_void,
-                unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void,
-                *mut c_void,
-            ) -> c_int
-        );
-        let join = real!(c"pthread_join", fn(usize, *mut *mut c_void) -> c_int);
-        let mut created = 0;
-        while created < STACKS
-            && create(&raw mut handles[created], std::ptr::null(), nothing, std::ptr::null_mut()) == 0
-        {
-            created += 1;
-        }
-        for &handle in &handles[..created] {
-            join(handle, std::ptr::null_mut());
-        }
-    }
-}
-
 /// Prepares the first thread.
 pub(crate) fn register_main() {
-    if OWN_KEY.load(Ordering::Relaxed) == 0 {
-        rt().stop(stop::UNSUPPORTED, Frame::NONE, 0, &[b"no thread-specific key is left for the runtime"]);
-    }
-    rt().threads[0].handle = own_handle();
-    set_own_key();
+    let main = &mut rt().threads[0];
+    main.handle = own_handle();
+    let (thread_pointer, signal_mask) = again::first_thread();
+    main.context = Context::current(thread_pointer);
+    main.signal_mask = signal_mask;
 }
 
 fn own_handle() -> usize {
@@ -81,23 +36,11 @@ fn own_handle() -> usize {
     unsafe { real!(c"pthread_self", fn() -> usize)() }
 }
 
-fn set_own_key() {
-    let own = OWN_KEY.load(Ordering::Relaxed) - 1;
-    // SAFETY: the key was created.
-    unsafe { real!(c"pthread_setspecific", fn(u32, *const c_void) -> c_int)(own, std::ptr::dangling()) };
-}
-
 /// Where every created thread begins.
-unsafe extern "C-unwind" fn trampoline(index: *mut c_void) -> *mut c_void {
-    let me = index as usize;
-    Runtime::wait(me as u32);
-    let here = 0_usize;
+extern "C-unwind" fn begin() -> ! {
+    let me = rt().current as usize;
     let thread = &mut rt().threads[me];
-    thread.stack_top = &raw const here as usize;
-    thread.handle = own_handle();
     let (function, argument, is_c11) = (thread.function, thread.argument, thread.is_c11);
-    set_own_key();
-    fault::use_signal_stack();
     // SAFETY: the program gave the function, which is of one of these types, and its argument.
     let result = unsafe {
         if is_c11 {
@@ -110,24 +53,24 @@ unsafe extern "C-unwind" fn trampoline(index: *mut c_void) -> *mut c_void {
         }
     };
     rt().threads[me].result = result;
-    // The C library runs destructors, `done` among them.
-    result
+    finish()
 }
 
-/// The destructor of the runtime's key: the thread is done.
-unsafe extern "C-unwind" fn done(_: *mut c_void) {
-    if rt().phase == Phase::Leaving {
-        // `main` called `pthread_exit`, and it was the last thread.
-        return;
+/// The current thread is done, and has left its function: what the C library does at a thread's end is done in its
+/// order, and then the thread's last step.
+pub(crate) fn finish() -> ! {
+    let me = rt().current as usize;
+    rt().threads[me].cancel_disabled = true;
+    thread_local::run_destructors();
+    if rt().phase != Phase::Leaving {
+        key::run_destructors();
+        mutex::abandon_robust();
+        let object = rt().threads[me].object;
+        visible(Op::on(op::END, access::WRITE, object), Frame::NONE);
+        rt().end_thread();
     }
-    key::run_destructors();
-    mutex::abandon_robust();
-    let me = rt().current;
-    let object = rt().threads[me as usize].object;
-    visible(Op::on(op::END, access::WRITE, object), Frame::NONE);
-    rt().end_thread();
     // Here again only to end the process.
-    really_exit(0);
+    really_exit(0)
 }
 
 /// The process is to exit: every other thread ends or comes to rest first. Returns when the caller may exit.
@@ -141,12 +84,7 @@ pub(crate) fn leave(status: c_int, frame: Frame) {
     visible(Op::on(op::END, access::WRITE, object), frame);
     rt().end_process(status);
     let runtime = rt();
-    if runtime.phase != Phase::Leaving {
-        // Another thread exits.
-        loop {
-            Runtime::wait(me);
-        }
-    }
+    assert!(runtime.phase == Phase::Leaving, "a thread that has ended goes on only to end the process");
 }
 
 /// Creates a thread that runs `function`.
@@ -176,23 +114,54 @@ pub(crate) fn create(
     let index = runtime.new_thread(function);
     let thread = &mut runtime.threads[index as usize];
     (thread.argument, thread.is_c11, thread.detached) = (argument, is_c11, detached != 0);
-    // SAFETY: the program's handle and attributes; the new thread gets its number.
-    let failed = unsafe {
-        real!(
-            c"pthread_create",
-            fn(
-                *mut usize,
-                *const c_void,
-                unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void,
-                *mut c_void,
-            ) -> c_int
-        )(handle, attributes, trampoline, index as usize as *mut c_void)
-    };
-    if failed != 0 {
-        rt().undo_thread(frame);
-    }
+    let signal_mask = runtime.threads[runtime.current as usize].signal_mask;
+    let Some(shell) = shell::take(index as usize - 1) else { rt().undo_thread(frame) };
+    rt().area().shells.fetch_max(index, std::sync::atomic::Ordering::Relaxed);
+    let Some(stack_top) = stack(attributes, &shell) else { rt().undo_thread(frame) };
+    let thread = &mut rt().threads[index as usize];
+    thread.signal_mask = signal_mask;
+    (thread.handle, thread.stack_top) = (shell.handle, stack_top);
+    // SAFETY: the stack is the new thread's alone.
+    thread.context =
+        unsafe { Context::new(stack_top, shell.thread_pointer, coroutine::FloatingPoint::current(), begin) };
+    // SAFETY: the program's.
+    unsafe { *handle = shell.handle };
     rt().start(index);
     0
+}
+
+/// Where the stack of a new thread begins: in its shell, unless the program gives another or wants a larger one.
+fn stack(attributes: *const c_void, shell: &Shell) -> Option<usize> {
+    const GUARD: usize = 4096;
+    if attributes.is_null() {
+        return Some(shell.stack_top);
+    }
+    let (mut lowest, mut size) = (0_usize, 0_usize);
+    // SAFETY: the program's attributes, and locals.
+    unsafe {
+        real!(c"pthread_attr_getstack", fn(*const c_void, *mut usize, *mut usize) -> c_int)(
+            attributes,
+            &raw mut lowest,
+            &raw mut size,
+        );
+    }
+    let top = lowest.wrapping_add(size);
+    if top != 0 {
+        return Some(top);
+    }
+    if size <= shell::stack_size() {
+        return Some(shell.stack_top);
+    }
+    // SAFETY: new memory, whose lowest page is a guard.
+    unsafe {
+        let flags = sys::MAP_PRIVATE | sys::MAP_ANONYMOUS | sys::MAP_NORESERVE | sys::MAP_STACK;
+        let protection = sys::PROT_READ | sys::PROT_WRITE;
+        let lowest = sys::mmap(std::ptr::null_mut(), size + GUARD, protection, flags, -1, 0);
+        if lowest as isize == -1 || sys::mprotect(lowest, GUARD, 0) != 0 {
+            return None;
+        }
+        Some(lowest as usize + GUARD + size)
+    }
 }
 
 /// `pthread_create`.
@@ -379,6 +348,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
         let me = rt().current;
         rt().threads[me as usize].result = result;
         rt().threads[me as usize].cancel_disabled = true;
+        unwind::unwind();
     }
     // SAFETY: passed on: it unwinds the stack and runs destructors.
     unsafe { real!(c"pthread_exit", fn(*mut c_void))(result) };
@@ -391,23 +361,70 @@ pub(crate) unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_setname_np(handle: usize, name: *const c_char) -> c_int {
-    if is_on()
-        && let Some(thread) = find(handle)
-    {
-        let mut bytes = [0_u8; 16];
-        for (index, byte) in bytes.iter_mut().take(15).enumerate() {
-            // SAFETY: a C string, read up to its end.
-            *byte = unsafe { *name.add(index) } as u8;
-            if *byte == 0 {
-                break;
-            }
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"pthread_setname_np", fn(usize, *const c_char) -> c_int)(handle, name) };
+    }
+    let Some(thread) = find(handle) else { return ESRCH };
+    // SAFETY: a C string.
+    let name = unsafe { std::slice::from_raw_parts(name.cast::<u8>(), sys::strlen(name)) };
+    let mut bytes = [0_u8; NAME];
+    if name.len() >= NAME {
+        return ERANGE;
+    }
+    bytes[..name.len()].copy_from_slice(name);
+    rt().threads[thread as usize].name = bytes;
+    let word = |half: &[u8]| half.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    let (low, high) = (word(&bytes[..8]), word(&bytes[8..]));
+    rt().log([head(tag::NAME, thread), low, high, 0, 0, 0, 0, 0]);
+    0
+}
+
+/// `pthread_getname_np`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_getname_np(
+    handle: usize,
+    name: *mut c_char,
+    length: usize,
+) -> c_int {
+    const PR_GET_NAME: c_int = 16;
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe {
+            real!(c"pthread_getname_np", fn(usize, *mut c_char, usize) -> c_int)(handle, name, length)
+        };
+    }
+    let Some(thread) = find(handle) else { return ESRCH };
+    if length < NAME {
+        return ERANGE;
+    }
+    let mut bytes = rt().threads[thread as usize].name;
+    // SAFETY: both are as long as the longest name.
+    unsafe {
+        if bytes[0] == 0 {
+            // That of the process, which threads begin with.
+            sys::prctl(PR_GET_NAME, bytes.as_mut_ptr());
         }
-        let word = |half: &[u8]| half.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-        let (low, high) = (word(&bytes[..8]), word(&bytes[8..]));
-        rt().log([head(tag::NAME, thread), low, high, 0, 0, 0, 0, 0]);
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), name.cast::<u8>(), NAME);
+    }
+    0
+}
+
+/// `gettid`: each thread has a number of its own, though the system knows one of them only.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn gettid() -> c_int {
+    if is_on() {
+        // SAFETY: takes nothing.
+        return unsafe { sys::getpid() } + rt().current as c_int;
     }
     // SAFETY: passed on.
-    unsafe { real!(c"pthread_setname_np", fn(usize, *const c_char) -> c_int)(handle, name) }
+    unsafe { real!(c"gettid", fn() -> c_int)() }
 }
 
 /// `sched_yield`.
