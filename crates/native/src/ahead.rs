@@ -112,6 +112,9 @@ struct State {
     bytes: usize,
     /// Whether the search runs an execution of its own, which takes one of the cores.
     occupied: bool,
+    /// How many workers wait for something to do; and whether the search waits for one of them.
+    idle: usize,
+    awaited: bool,
     ends: bool,
 }
 
@@ -173,7 +176,9 @@ impl Shared {
                 state.running.push(plan.clone());
                 return Some(plan);
             }
+            state.idle += 1;
             state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
         }
     }
 
@@ -184,10 +189,9 @@ impl Shared {
             self.counts.run.fetch_add(1, Ordering::Relaxed);
             state.keep(plan, run);
         }
-        drop(state);
-        self.done.notify_all();
-        // Another worker may have waited for a core.
-        self.work.notify_one();
+        if state.awaited {
+            self.done.notify_all();
+        }
     }
 
     /// What a worker does.
@@ -202,7 +206,8 @@ impl Shared {
             let failed = run.is_none();
             self.finished(plan, run);
             if failed && !zygote.as_mut().is_some_and(Zygote::is_alive) {
-                // The search finds out why, if it comes to that.
+                // The search finds out why, if it comes to that. Another worker may have waited for this core.
+                self.work.notify_all();
                 return;
             }
         }
@@ -283,6 +288,11 @@ impl Pool {
         Pool { shared: Arc::new(shared), workers: Vec::new(), foreseen: Vec::new(), told: 0 }
     }
 
+    /// Whether there is soon nothing to do for the workers.
+    pub(crate) fn wants_more(&self) -> bool {
+        self.shared.lock().queue.len() < WANTED * self.shared.jobs / 2
+    }
+
     /// A later execution will begin like this. Says whether more of them are of use.
     pub(crate) fn foresee(&mut self, plan: Course) -> bool {
         let plan = Arc::new(plan);
@@ -318,19 +328,21 @@ impl Pool {
                 shared.work.notify_one();
             }
             let Some(left) = limit.checked_sub(began.elapsed()) else { break };
+            state.awaited = true;
             let waited = shared.done.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state.awaited = false;
         }
         let run = state.take(plan);
         state.occupied = run.is_none();
         let is_work = !state.queue.is_empty();
+        if is_work && state.idle > 0 {
+            shared.work.notify_all();
+        }
         drop(state);
         shared.counts.used.fetch_add(u64::from(run.is_some()), Ordering::Relaxed);
-        if is_work {
-            shared.work.notify_all();
-            if self.workers.is_empty() {
-                self.begin(program);
-            }
+        if is_work && self.workers.is_empty() {
+            self.begin(program);
         }
         run
     }

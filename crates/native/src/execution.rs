@@ -478,7 +478,7 @@ impl Execution for NativeExecution<'_> {
     }
 
     fn runs_ahead(&self) -> bool {
-        self.pool.is_some()
+        self.pool.as_ref().is_some_and(Pool::wants_more)
     }
 
     fn run_ahead(&mut self, plan: &Plan<'_>) -> bool {
