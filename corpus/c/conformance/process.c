@@ -1,7 +1,9 @@
-// Writes the number of its process to a file that is open since before main; and leaves another open if it is told to.
+// Writes the number of its process to a file that is open since before main. Leaves another open, which is the next file
+// in every execution; and goes to another folder if it is told to.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static int log_file;
@@ -22,8 +24,11 @@ int main(int argc, char **argv) {
     pthread_t thread;
     char line[20];
     write(log_file, line, snprintf(line, sizeof line, "%d\n", getpid()));
-    if (argc > 2)
-        open(argv[2], O_RDONLY);
+    close(open("/dev/null", O_RDONLY));
+    if (open("/dev/null", O_RDONLY) != log_file + 1)
+        abort();
+    if (argc > 2 && chdir(argv[2]) != 0)
+        abort();
     pthread_create(&thread, NULL, locks, NULL);
     locks(NULL);
     pthread_join(thread, NULL);

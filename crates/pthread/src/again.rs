@@ -9,7 +9,7 @@
 //!   after the first execution there are no faults any more, and what is copied is what executions write to.
 //! * **The system.** Whatever a program does to the rest of its process (files, mappings, handlers of signals) it does by
 //!   calls of the system. These are caught too (Linux's *syscall user dispatch*), and let through if they leave nothing
-//!   behind, or something that is known how to take back: more heap, and new private memory. At any other the protection
+//!   behind, or something that is known how to take back: more heap, new private memory, and open files. At any other the protection
 //!   is taken off, the call is made again, and the process ends with its execution, as processes do.
 //!
 //! Where the system does not have what this takes, or where the program's first executions show that it does not pay, each
@@ -32,6 +32,7 @@ const PAGE: usize = 4096;
 const MAX_RANGES: usize = 4096;
 const MAX_HOT: usize = 1 << 16;
 const MAX_MAPPINGS: usize = 64;
+const MAX_FILES: usize = 1024;
 const STACK: usize = 64 * 1024;
 
 /// Memory that is put back.
@@ -80,6 +81,9 @@ struct Control {
     stack_lowest: usize,
     mappings: [(usize, usize); MAX_MAPPINGS],
     mapping_count: usize,
+    /// A bit for each file that the execution has opened.
+    files: [u64; MAX_FILES / 64],
+    has_files: bool,
     status: c_int,
     image: usize,
     image_length: usize,
@@ -266,6 +270,13 @@ fn put_back(control: &mut Control) {
             sys::call(sys::SYS_MUNMAP, [at, length, 0, 0, 0, 0]);
         }
         control.mapping_count = 0;
+        if control.has_files {
+            for file in (0..MAX_FILES).filter(|file| control.files[file / 64] >> (file % 64) & 1 == 1) {
+                sys::call(sys::SYS_CLOSE, [file, 0, 0, 0, 0, 0]);
+            }
+            control.files = [0; MAX_FILES / 64];
+            control.has_files = false;
+        }
         if control.heap_moved {
             sys::call(sys::SYS_BRK, [control.heap_end, 0, 0, 0, 0, 0]);
             control.heap_moved = false;
@@ -377,7 +388,7 @@ fn give_up(control: &mut Control) {
 
 /// Calls that leave nothing behind in the process: the number, the argument that says where the system writes to (0 for
 /// nowhere, 1 for the first), and how much: a number of bytes, or which argument has it (negative).
-const HARMLESS: [(i32, usize, isize); 33] = [
+const HARMLESS: [(i32, usize, isize); 42] = [
     (0, 2, -3),    // read
     (1, 0, 0),     // write
     (4, 2, 144),   // stat
@@ -393,7 +404,12 @@ const HARMLESS: [(i32, usize, isize); 33] = [
     (63, 1, 390),  // uname
     (74, 0, 0),    // fsync
     (75, 0, 0),    // fdatasync
+    (77, 0, 0),    // ftruncate
     (79, 1, -2),   // getcwd
+    (82, 0, 0),    // rename
+    (83, 0, 0),    // mkdir
+    (84, 0, 0),    // rmdir
+    (87, 0, 0),    // unlink
     (89, 2, -3),   // readlink
     (96, 1, 16),   // gettimeofday
     (98, 2, 144),  // getrusage
@@ -406,9 +422,13 @@ const HARMLESS: [(i32, usize, isize); 33] = [
     (186, 0, 0),   // gettid
     (202, 1, 4),   // futex
     (204, 3, -2),  // sched_getaffinity
+    (217, 2, -3),  // getdents64
+    (221, 0, 0),   // fadvise64
     (228, 2, 16),  // clock_gettime
     (229, 2, 16),  // clock_getres
     (262, 3, 144), // newfstatat
+    (263, 0, 0),   // unlinkat
+    (264, 0, 0),   // renameat
     (269, 0, 0),   // faccessat
     (318, 1, -2),  // getrandom
 ];
@@ -432,7 +452,7 @@ pub(crate) unsafe fn caught_call(number: c_int, registers: &mut [usize; 23]) {
         // SAFETY: the program's own call.
         let result = unsafe { sys::call(number.into(), arguments) };
         registers[RESULT] = result as usize;
-        note_memory(control, number, &arguments, result as usize);
+        note(control, number, &arguments, result as usize);
         return;
     }
     give_up(control);
@@ -444,16 +464,21 @@ pub(crate) unsafe fn caught_call(number: c_int, registers: &mut [usize; 23]) {
 fn leaves_nothing(control: &mut Control, number: c_int, arguments: &[usize; 6]) -> bool {
     const MAP_FIXED: usize = 0x10;
     const MAP_FIXED_NOREPLACE: usize = 0x10_0000;
-    const PLAIN: usize = (sys::MAP_PRIVATE | sys::MAP_ANONYMOUS) as usize;
+    const PRIVATE: usize = sys::MAP_PRIVATE as usize;
+    const F_GETFD: usize = 1;
+    const F_GETFL: usize = 3;
     let [first, second, _, fourth, ..] = *arguments;
     match c_long::from(number) {
         sys::SYS_BRK => first == 0 || first >= control.heap_end,
         sys::SYS_MMAP => {
-            fourth & PLAIN == PLAIN
+            fourth & PRIVATE == PRIVATE
                 && fourth & (MAP_FIXED | MAP_FIXED_NOREPLACE) == 0
                 && control.mapping_count < MAX_MAPPINGS
         }
         sys::SYS_MUNMAP => control.mappings[..control.mapping_count].contains(&(first, whole(second))),
+        sys::SYS_OPEN | sys::SYS_OPENAT => true,
+        sys::SYS_CLOSE => first < MAX_FILES && control.files[first / 64] >> (first % 64) & 1 == 1,
+        sys::SYS_FCNTL => second == F_GETFD || second == F_GETFL,
         _ => match HARMLESS.iter().find(|(harmless, ..)| *harmless == number) {
             Some(&(_, 0, _)) => true,
             Some(&(_, place, size)) => {
@@ -478,8 +503,8 @@ fn whole(length: usize) -> usize {
     length.next_multiple_of(PAGE)
 }
 
-/// Notes what a call has done to memory.
-fn note_memory(control: &mut Control, number: c_int, arguments: &[usize; 6], result: usize) {
+/// Notes what a call has done that is to be taken back.
+fn note(control: &mut Control, number: c_int, arguments: &[usize; 6], result: usize) {
     let failed = result as isize >= -4095 && (result as isize) < 0;
     match c_long::from(number) {
         sys::SYS_BRK => control.heap_moved |= result != control.heap_end,
@@ -494,6 +519,12 @@ fn note_memory(control: &mut Control, number: c_int, arguments: &[usize; 6], res
             control.mapping_count -= 1;
             control.mappings[index] = control.mappings[control.mapping_count];
         }
+        sys::SYS_OPEN | sys::SYS_OPENAT if !failed && result < MAX_FILES => {
+            control.files[result / 64] |= 1 << (result % 64);
+            control.has_files = true;
+        }
+        sys::SYS_OPEN | sys::SYS_OPENAT if !failed => give_up(control),
+        sys::SYS_CLOSE => control.files[arguments[0] / 64] &= !(1 << (arguments[0] % 64)),
         _ => {}
     }
 }
