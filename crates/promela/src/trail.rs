@@ -24,31 +24,40 @@ pub(crate) struct Entry {
 }
 
 /// Spin's numbers for the statements of a model.
-struct Numbers {
+pub(crate) struct Numbers {
     by_name: HashMap<StmtId, u32>,
     by_number: HashMap<u32, StmtId>,
-    /// The number of the end of each process type, then of each claim.
+    /// The first number of each process type, then of each claim, and that of its end.
+    first: Vec<u32>,
     ends: Vec<u32>,
     /// The number of the first claim among process types, claims and the trace.
     claim: usize,
 }
 
 impl Numbers {
-    fn of(model: &Model) -> Self {
+    pub(crate) fn of(model: &Model) -> Self {
         let trace = model.trace.as_ref().map(|(trace, _)| trace);
         let mut bodies: Vec<_> = model.procs.iter().chain(&model.claims).chain(trace).enumerate().collect();
         let ends = vec![0; bodies.len()];
         bodies.sort_by_key(|(_, body)| body.rank);
         let claim = bodies.iter().position(|(index, _)| *index == model.procs.len()).unwrap_or(0);
-        let mut numbers = Numbers { by_name: HashMap::new(), by_number: HashMap::new(), ends, claim };
+        let mut numbers =
+            Numbers { by_name: HashMap::new(), by_number: HashMap::new(), first: ends.clone(), ends, claim };
         let mut next = 0;
         for (index, body) in bodies {
+            numbers.first[index] = next;
             numbers.sequence(&body.body, &mut next);
             numbers.ends[index] = next;
             numbers.by_number.insert(next, END);
             next += 1;
         }
         numbers
+    }
+
+    /// The state of a process at a statement, or at its end: what `pc_value` gives.
+    pub(crate) fn state(&self, ty: usize, stmt: Option<StmtId>) -> i32 {
+        let number = stmt.map_or(self.ends[ty], |stmt| self.by_name[&stmt]);
+        (number - self.first[ty] + 1) as i32
     }
 
     fn sequence(&mut self, seq: &Seq, next: &mut u32) {

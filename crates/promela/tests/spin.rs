@@ -205,9 +205,9 @@ fn large_examples_made_smaller_count_as_in_spin() {
 /// Breadth first to a depth, where there are too many states for all of them. Spin counts each statement of an atomic
 /// sequence, and both halves of a handshake, as a level of its own, and ours counts one for all: `priorities` has one
 /// atomic sequence, whose only way is not cut, and `pftp` is given without them.
-const TO_DEPTHS: [(&str, &[(&str, &str)], &[u64]); 2] = [
-    ("priorities.pml", &[], &[20, 40, 60]),
-    ("Book_1991/App.F.pftp.pml", &[("atomic", ""), ("[0] of", "[1] of")], &[10, 30, 40]),
+const TO_DEPTHS: [(&str, &[[&str; 2]], [u64; 3]); 2] = [
+    ("priorities.pml", &[], [20, 40, 60]),
+    ("Book_1991/App.F.pftp.pml", &[["atomic", ""], ["[0] of", "[1] of"]], [10, 30, 40]),
 ];
 
 #[test]
@@ -228,7 +228,7 @@ fn examples_without_an_end_count_as_in_spin_to_a_depth() {
             let part = entry.file_name().to_string_lossy().into_owned();
             if part.starts_with(stem) {
                 let mut text = std::fs::read_to_string(entry.path()).expect("it can be read");
-                for (from, to) in replaced {
+                for [from, to] in replaced {
                     text = text.replace(from, to);
                 }
                 std::fs::write(folder.path().join(part), text).expect("it can be written");
@@ -236,7 +236,7 @@ fn examples_without_an_end_count_as_in_spin_to_a_depth() {
         }
         let path = folder.path().join(file);
         let model = load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
-        for &depth in depths {
+        for depth in depths {
             let (spin, cut) = ask_spin_to_depth(&path, depth).expect("Spin answers");
             assert!(cut, "{name} has no more than {depth} levels");
             // Spin counts from the first state, ours the states of a path.
@@ -251,4 +251,41 @@ fn examples_without_an_end_count_as_in_spin_to_a_depth() {
             assert_eq!(checked.outcome.statistics.states, Some(spin.states), "{name} to depth {depth}");
         }
     }
+}
+
+/// What a claim can ask about processes: where they are, and whether they can move. `np_` is not compared: Spin's
+/// verifier has it true throughout unless it looks for non-progress cycles. No process ends here: Spin's verifier
+/// deletes a process that could end when it is asked whether it is enabled.
+const QUESTIONS: [&str; 9] = [
+    "pc_value(0) > 0",
+    "pc_value(0) == 1",
+    "pc_value(0) >= 5 || x < 2",
+    "pc_value(0) != 4",
+    "pc_value(0) < 9",
+    "pc_value(1) == 2 || pc_value(0) < pc_value(1)",
+    "enabled(0)",
+    "enabled(1) || !enabled(0)",
+    "_last == 0 || x == 0",
+];
+
+#[test]
+fn questions_of_a_claim_about_processes_are_answered_as_by_spin() {
+    if !oracles("questions_of_a_claim_about_processes_are_answered_as_by_spin") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let list: Vec<PathBuf> = QUESTIONS.iter().enumerate().map(|(number, question)| {
+        let own = folder.path().join(number.to_string());
+        std::fs::create_dir(&own).expect("it can be made");
+        let text = format!(
+            "byte x;\nactive proctype A() {{ x = 1; if :: x = 2 :: x = 5; x = 6 unless x == 4 fi; atomic {{ x = 4; x = 3 }}; \
+             do :: x < 5 -> x++ :: else -> break od; end: false }}\n\
+             active proctype B() {{ x = 3; end: (x == 9); x = 7 }}\n\
+             never {{ do :: {question} :: x == 2 -> break od }}\n"
+        );
+        std::fs::write(own.join("m.pml"), text).expect("it can be written");
+        own.join("m.pml")
+    }).collect();
+    let failures = over(&list, |path| compare(path, Claims::Safety, true));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
