@@ -10,12 +10,12 @@
 //! | `runtime.rs` | threads, objects, who runs next, virtual time |
 //! | `slot.rs` | which object a piece of the program's memory is |
 //! | `site.rs` | places in the program |
-//! | `thread.rs`, `key.rs`, `cancel.rs`, `signal.rs` | threads |
+//! | `thread.rs`, `key.rs`, `cancel.rs`, `io.rs`, `signal.rs` | threads |
 //! | `mutex.rs`, `cond.rs`, `rwlock.rs`, `barrier.rs`, `sem.rs`, `once.rs`, `c11.rs` | what they synchronise with |
 //! | `time.rs` | clocks and sleeping |
 //! | `fault.rs` | failed assertions, aborts, crashes |
 //! | `heap.rs` | freed memory |
-//! | `memory.rs`, `tsan.rs` | accesses to memory and atomics, in programs that are compiled for it |
+//! | `memory.rs`, `tsan.rs`, `bytes.rs` | accesses to memory and atomics, in programs that are compiled for it |
 //! | `verifier.rs` | the intrinsics of verification benchmarks |
 //! | `sys.rs` | what is used of the system |
 //!
@@ -24,11 +24,13 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod barrier;
+mod bytes;
 mod c11;
 mod cancel;
 mod cond;
 mod fault;
 mod heap;
+mod io;
 mod key;
 mod memory;
 mod mutex;

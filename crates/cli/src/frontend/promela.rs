@@ -89,8 +89,9 @@ fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
             Some(size) => {
                 let (size, functions) = size.split_once(',').unwrap_or((size, "3"));
                 let bytes: Memory = size.parse().map_err(|error| anyhow!("--store {text}: {error}"))?;
-                let functions =
-                    functions.parse().map_err(|_| anyhow!("--store {text}: expected bitstate=SIZE,K"))?;
+                let functions = functions.parse().ok().filter(|count| *count > 0);
+                let functions = functions
+                    .ok_or_else(|| anyhow!("--store {text}: expected bitstate=SIZE,K with K from 1 up"))?;
                 StoreKind::Bitstate { bytes: bytes.0, functions }
             }
             None => bail!("there is no store '{text}'; give exact, hashcompact or bitstate=SIZE"),
@@ -98,6 +99,11 @@ fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
     };
     if given.preemptions.is_some() && matches!(search, Search::Dfs | Search::Bfs) {
         bail!("--preemptions goes with --search layered or bcs; leave one of the two out");
+    }
+    if store != StoreKind::Exact && (search == Search::Bfs || given.shortest) {
+        bail!(
+            "--search bfs and --shortest need the states themselves; leave --store out, or search dfs or bcs"
+        );
     }
     Ok(selvedge_promela::Options {
         search,

@@ -262,3 +262,23 @@ fn the_steps_of_a_claim_are_no_switches() {
     let claimed = switches("promela-switches-claim", "never { do :: x < 9 od }");
     assert_eq!((plain, claimed), ((2, 2), (2, 3)));
 }
+
+/// What a store cannot do is refused, not done in another way.
+#[test]
+fn stores_of_hashes_refuse_what_they_cannot_do() {
+    let model = corpus("producer_consumer.pml");
+    for (words, expected) in [
+        (&["--search", "bfs", "--store", "bitstate=1M"][..], "need the states themselves"),
+        (&["--shortest", "--store", "hashcompact"], "need the states themselves"),
+        (&["--store", "bitstate=1M,0"], "with K from 1 up"),
+        (&["--store", "bitstate=many"], "bitstate=many"),
+        (&["--store", "full"], "give exact, hashcompact or bitstate=SIZE"),
+    ] {
+        let mut all = vec!["check", model.as_str()];
+        all.extend_from_slice(words);
+        let seen = run(&all, 2);
+        assert!(seen.err.contains(expected), "{}", seen.err);
+    }
+    let seen = run(&["check", &model, "--store", "bitstate=1M", "--search", "dfs"], 3);
+    assert!(seen.out.contains("expected coverage"), "{}", seen.out);
+}
