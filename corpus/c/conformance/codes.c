@@ -220,8 +220,10 @@ static void c11(void) {
     SAY_C11(mtx_init(&plain, 1000));
     SAY_C11(cnd_init(&condition));
     SAY_C11(mtx_lock(&plain));
-    SAY_C11(thrd_create(&thread, another, NULL));
+    // Said when the other has said its own.
+    int created = thrd_create(&thread, another, NULL);
     SAY_C11(thrd_join(thread, &result));
+    SAY_C11(created);
     SAY_NUMBER(result);
     SAY_C11(cnd_timedwait(&condition, &plain, &past));
     SAY_C11(cnd_timedwait(&condition, &plain, &bad));

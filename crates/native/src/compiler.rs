@@ -79,11 +79,12 @@ pub fn compiler(compiler: &str, words: &[OsString]) -> io::Result<Command> {
     if !std::env::var("SELVEDGE_KEEP_OPTIMISATION").is_ok_and(|value| value == "1") {
         command.arg("-O0");
     }
-    command.arg("-I").arg(&folder).arg(with("-B", &folder)).arg(with("-L", &folder));
+    command.arg("-I").arg(&folder);
     // Only where something is linked: elsewhere the compiler would complain of words that it does not use.
     let compiles_only =
         words.iter().any(|word| matches!(word.as_bytes(), b"-c" | b"-S" | b"-E" | b"-M" | b"-MM"));
     if !compiles_only {
+        command.arg(with("-B", &folder)).arg(with("-L", &folder));
         command.arg(with("-Wl,-rpath,", &folder)).arg("-pthread");
         command.args(WRAPPED.map(|name| format!("-Wl,--wrap={name}")));
         if is_clang {

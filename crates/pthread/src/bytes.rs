@@ -1,8 +1,9 @@
 //! Functions of the C library that go over memory: what they read and write is noted, where the program itself calls
 //! them.
 //!
-//! `selvedge cc` has the linker put `__wrap_memcpy` wherever an object of the program names `memcpy`, and so on. What
-//! libraries call, and the C library within itself, is as it was. Clang calls some of the functions by names of its own.
+//! `selvedge cc` has the linker put `__wrap_memcpy` wherever an object of the program names `memcpy`, and so on; also in
+//! functions that are not to be instrumented, of which the linker knows nothing. What libraries call, and the C library
+//! within itself, is as it was. Clang calls some of the functions by names of its own.
 
 use std::ffi::{c_char, c_int, c_void};
 
