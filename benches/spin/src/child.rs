@@ -48,17 +48,22 @@ pub(crate) fn run(arguments: &[String]) {
     let [search, bound, all_errors, path, definitions @ ..] = arguments else {
         panic!("a child takes a search, a bound, all_errors and a model: {arguments:?}")
     };
+    let reduce = search == "merged";
     let search = match search.as_str() {
         "dfs" => Search::Dfs,
-        "layered" => Search::Layered,
+        "layered" | "merged" => Search::Layered,
         "bcs" => Search::Bcs,
         _ => panic!("there is no search {search}"),
     };
+    // Spin is told to leave never claims out, but not traces.
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let claims = if text.contains("trace {") { Claims::Safety } else { Claims::Ignore };
     let options = Options {
         search,
         preemptions: bound.parse().ok(),
         all_errors: all_errors == "true",
-        claims: Claims::Ignore,
+        claims,
+        reduce,
         ..Options::default()
     };
     let model = load(Path::new(path), definitions).unwrap_or_else(|error| panic!("{path}: {error}"));

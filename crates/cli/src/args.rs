@@ -123,12 +123,9 @@ pub(crate) struct Options {
     /// How states are remembered: exact, hashcompact, bitstate=SIZE or bitstate=SIZE,K for K bits a state
     #[arg(long, value_name = "KIND")]
     pub(crate) store: Option<String>,
-    /// Look at every interleaving, also of steps that commute
+    /// Look at every statement and every interleaving: merge no steps, and leave none out that commute
     #[arg(long)]
     pub(crate) no_por: bool,
-    /// Reduce in the layered search too: the same answers from fewer states, which are then not all there are
-    #[arg(long, conflicts_with = "no_por")]
-    pub(crate) por: bool,
     /// The counterexample with the fewest steps (and, in the layered search, the fewest preemptions first)
     #[arg(long)]
     pub(crate) shortest: bool,
@@ -191,7 +188,6 @@ impl Options {
             value("--search", &self.search),
             value("--store", &self.store),
             flag("--no-por", self.no_por),
-            flag("--por", self.por),
             flag("--shortest", self.shortest),
             flag("--all-errors", self.all_errors),
             flag("--no-claim", self.no_claim),

@@ -100,12 +100,6 @@ pub trait TransitionSystem {
     /// Whether all the steps of a process in a state commute with everything that other processes can do,
     /// now and later, and no property sees them.
     fn safe(&mut self, state: &[u8], process: u32) -> bool;
-
-    /// Whether, beyond being safe, none of the steps of a process in a state enables or disables a step of another.
-    fn private(&mut self, state: &[u8], process: u32) -> bool {
-        let _ = (state, process);
-        false
-    }
 }
 
 /// Adds the steps of every process, and those of a timeout if nothing else can move. Whether it timed out.

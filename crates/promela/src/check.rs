@@ -12,12 +12,13 @@ use selvedge_explicit::{Problem, Progress, Report, Search, Stop, StoreKind, sear
 use crate::ast::{Model, Seq, StmtKind};
 use crate::error::{Diagnostic, Error};
 use crate::lower::lower;
+use crate::merge::merge;
 use crate::options::{Claims, Options};
 use crate::parser::parse;
 use crate::print::Printer;
 use crate::program::Program;
 use crate::system::{System, Wrong};
-use crate::trace::{Witness, witness};
+use crate::trace::{Witness, spell_out, witness};
 use crate::vm::Fault;
 
 /// The result of checking a model.
@@ -73,13 +74,14 @@ pub fn check(
 ) -> Result<Checked, Error> {
     let claim = claim_to_check(model, options.claims)?;
     let watch = options.claims != Claims::Ignore;
-    let program = lower(Rc::new(model.clone()), claim, watch)?;
+    let mut program = lower(Rc::new(model.clone()), claim, watch)?;
+    let merged = options.merges() && merge(&mut program);
     let mut system = System::new(&program);
     let report = search(&mut system, &options.explicit(), progress);
     let unreached = if report.complete { unreached(&program, &system) } else { Vec::new() };
     let truncated = truncated(&program, &system);
     let (errors, coverage) = (report.errors, report.coverage);
-    let (verdict, witness) = verdict(&program, &mut system, &report, options)?;
+    let (verdict, witness) = verdict(&program, &mut system, &report, options, merged)?;
     let trail = witness.map(|witness| crate::trail::write(&program, &witness));
     let remarks = remarks(&truncated, &unreached);
     let statistics = Statistics { remarks, ..statistics(&report) };
@@ -98,7 +100,7 @@ pub fn replay(model: &Model, claims: Claims, schedule: &Schedule) -> Result<Chec
     let (problem, states) = crate::trace::run(&mut system, schedule)?;
     let found = selvedge_explicit::Found { problem, states, bound: None };
     let report = Report { found: Some(found), ..Report::default() };
-    let (verdict, witness) = verdict(&program, &mut system, &report, &Options::default())?;
+    let (verdict, witness) = verdict(&program, &mut system, &report, &Options::default(), false)?;
     let cuts = witness.iter().flat_map(|witness| &witness.cuts);
     let truncated: Vec<_> = cuts
         .map(|cut| (model.files.location(cut.at), format!("{} becomes {}", cut.value, cut.kept)))
@@ -199,6 +201,7 @@ fn verdict(
     system: &mut System<'_>,
     report: &Report,
     options: &Options,
+    merged: bool,
 ) -> Result<(Verdict, Option<Witness>), Error> {
     if let Some(found) = &report.found {
         let wrong = match found.problem {
@@ -210,7 +213,15 @@ fn verdict(
             let reason = "a state has too many processes or channels, or is too large".to_string();
             return Ok((Verdict::Inconclusive(Gap { reason, covered: guarantee(report, options) }), None));
         }
-        let witness = witness(program, system, found)?;
+        let witness = if merged {
+            // Told in the model's own steps.
+            let whole = lower(program.model.clone(), None, false)?;
+            let mut single = System::new(&whole);
+            let found = spell_out(program, system, found, &mut single)?;
+            witness(&whole, &mut single, &found)?
+        } else {
+            witness(program, system, found)?
+        };
         let violation = violation(program, wrong, &witness, report, options);
         return Ok((Verdict::Violated(Box::new(violation)), Some(witness)));
     }

@@ -30,6 +30,7 @@ mod error;
 mod interp;
 mod lexer;
 mod lower;
+mod merge;
 mod options;
 mod parser;
 mod por;

@@ -27,7 +27,8 @@ pub struct Options {
     pub preemptions: Option<u32>,
     /// Examine only that bound, not those below ([`Search::Bcs`]; the layered search does all at once).
     pub at_bound: bool,
-    /// Use partial-order reduction. Verdicts are the same, and in the layered search the fewest preemptions of a
+    /// Use partial-order reduction; depth first and in layers, statements on a process's own variables are also one
+    /// step with the statement before them. Verdicts are the same, and in the layered search the fewest preemptions of a
     /// violation; the numbers of states are not.
     pub reduce: bool,
     /// Section 3.1 of the paper ([`Search::Bcs`]).
@@ -47,6 +48,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether statements are merged. The other searches are asked for the model's steps as they are.
+    pub(crate) fn merges(&self) -> bool {
+        self.reduce && !self.shortest && matches!(self.search, Search::Dfs | Search::Layered)
+    }
+
     /// The options of the search itself.
     pub(crate) fn explicit(&self) -> selvedge_explicit::Options {
         let plain = self.shortest && self.search == Search::Dfs && self.preemptions.is_none();

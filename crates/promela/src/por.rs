@@ -99,19 +99,6 @@ pub(crate) fn safe(system: &mut System<'_>, state: &[u8], pid: usize) -> bool {
     })
 }
 
-/// Whether all the steps of a process in a state are on its own variables: they neither enable nor disable anything
-/// of another. With timeouts nothing is: one that blocks itself may be the last to block.
-pub(crate) fn private(system: &System<'_>, state: &[u8], pid: usize) -> bool {
-    let program = system.program;
-    let Some((ty, base)) = system.slot(state, pid) else { return false };
-    let place = &program.procs[ty].places[location(program, state, base)];
-    place.ample
-        && !program.uses_timeout
-        && program.trans[place.first as usize..place.last as usize]
-            .iter()
-            .all(|trans| matches!(trans.kind, Kind::Plain | Kind::Else))
-}
-
 struct Judge<'a> {
     uses: &'a HashMap<usize, Use>,
     process: usize,

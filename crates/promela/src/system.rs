@@ -754,10 +754,6 @@ impl TransitionSystem for System<'_> {
     fn safe(&mut self, state: &[u8], process: u32) -> bool {
         crate::por::safe(self, state, process as usize)
     }
-
-    fn private(&mut self, state: &[u8], process: u32) -> bool {
-        crate::por::private(self, state, process as usize)
-    }
 }
 
 impl System<'_> {

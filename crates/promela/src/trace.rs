@@ -81,6 +81,60 @@ fn steps_from(system: &mut System<'_>, state: &[u8]) -> (Vec<Edge>, Vec<bool>) {
 
 /// The statements behind a path of states, with the fewest preemptions, replayed by the interpreter.
 pub(crate) fn witness(program: &Program, system: &mut System<'_>, found: &Found) -> Result<Witness, Error> {
+    let (steps, preemptions) = cheapest(program, system, found)?;
+    let wrong = match found.problem {
+        Problem::Initial(fault) | Problem::Stuck(fault) | Problem::Step { fault, .. } => {
+            system.wrongs[fault.0 as usize]
+        }
+    };
+    let played = replay(program, &steps, wrong)?;
+    let counted = played.preemptions;
+    if counted != preemptions {
+        return Err(Error::Replay(format!("{counted} preemptions instead of {preemptions}")));
+    }
+    let Played { trace, switches, explanation, cuts, .. } = played;
+    Ok(Witness { schedule: schedule(&steps), steps, trace, preemptions, switches, explanation, cuts })
+}
+
+/// The same path of the model whose steps are not merged.
+pub(crate) fn spell_out(
+    program: &Program,
+    system: &mut System<'_>,
+    found: &Found,
+    single: &mut System<'_>,
+) -> Result<Found, Error> {
+    let (steps, _) = cheapest(program, system, found)?;
+    let statements: Vec<Micro> = steps.into_iter().flat_map(|step| step.micros).collect();
+    let differs = || Error::Replay("the steps of the model are not those of its merged form".to_string());
+    let mut state = match single.initial() {
+        Ok(state) => state,
+        Err(fault) => return Ok(Found { problem: Problem::Initial(fault), ..found.clone() }),
+    };
+    let mut states = vec![state.clone()];
+    let mut rest = &statements[..];
+    while !rest.is_empty() {
+        let (list, _) = steps_from(single, &state);
+        // An assertion that fails in an atomic sequence ends one step, and another goes on after it.
+        let begins = |(taken, ..): &&Edge| !taken.micros.is_empty() && rest.starts_with(&taken.micros);
+        let edge = list.iter().filter(begins).max_by_key(|(taken, _, fault)| {
+            let last = taken.micros.len() == rest.len();
+            (taken.micros.len(), last == fault.is_some())
+        });
+        let Some((taken, next, fault)) = edge else { return Err(differs()) };
+        rest = &rest[taken.micros.len()..];
+        if let (Some(fault), true) = (fault, rest.is_empty()) {
+            let problem = Problem::Step { fault: selvedge_explicit::Fault(*fault), owner: taken.owner };
+            return Ok(Found { problem, states, bound: found.bound });
+        }
+        state.clone_from(next);
+        states.push(state.clone());
+    }
+    let problem = Problem::Stuck(single.stuck(&state).ok_or_else(differs)?);
+    Ok(Found { problem, states, bound: found.bound })
+}
+
+/// The steps behind a path of states, with the fewest preemptions, and how many they are.
+fn cheapest(program: &Program, system: &mut System<'_>, found: &Found) -> Result<(Vec<Taken>, u32), Error> {
     let key = program.key();
     let stuck = !matches!(found.problem, Problem::Step { .. });
     let edges = if stuck { found.states.len().saturating_sub(1) } else { found.states.len() };
@@ -136,18 +190,7 @@ pub(crate) fn witness(program: &Program, system: &mut System<'_>, found: &Found)
         at = Some(layer[index].2);
     }
     steps.reverse();
-    let wrong = match found.problem {
-        Problem::Initial(fault) | Problem::Stuck(fault) | Problem::Step { fault, .. } => {
-            system.wrongs[fault.0 as usize]
-        }
-    };
-    let played = replay(program, &steps, wrong)?;
-    let counted = played.preemptions;
-    if counted != preemptions {
-        return Err(Error::Replay(format!("{counted} preemptions instead of {preemptions}")));
-    }
-    let Played { trace, switches, explanation, cuts, .. } = played;
-    Ok(Witness { schedule: schedule(&steps), steps, trace, preemptions, switches, explanation, cuts })
+    Ok((steps, preemptions))
 }
 
 fn schedule(steps: &[Taken]) -> Schedule {

@@ -16,16 +16,7 @@
 //! timeouts, a process is blocked if it cannot move when the timeout, which depends on the state only, is
 //! taken into account. (3) A handshake is a step of its sender.
 //!
-//! Partial-order reduction ([`Options::reduce`]): where a state is reached by a process whose steps there are private
-//! (they commute with everything, and enable or disable nothing of another), and each of these steps leads to a state
-//! that is new, the charged steps of the other processes are left out. An execution that preempts the process there
-//! has an equal one that does so after the private step, and needs no more preemptions: the switch away costs the
-//! same, or nothing if the process then blocks; the switch back costs the same or is not needed; and since the step
-//! changes nobody's being blocked, every other switch costs what it did. Private steps that lead to new states only
-//! cannot go round. Sends and receives on a process's own channels, which the depth-first searches postpone for, are
-//! not private: a message makes a blocked receiver enabled, and a free switch a preemption. The argument is about the
-//! process that was running, so each pair of state and process decides for itself, and what one leaves out another
-//! may still ask for. What is kept: whether there is a violation within each bound. What is not: the states.
+//! There is no partial-order reduction here: a system may merge steps that nobody sees, before it is searched.
 //!
 //! Steps count atomic sequences as one. Within the fewest preemptions, the first violation found has the
 //! fewest steps: a pair is first met by its shortest way, because buckets of equal length are emptied in
@@ -65,8 +56,7 @@ fn mover_of(item: Item) -> u8 {
 const HEADER: usize = 4;
 const FIRED: usize = 0;
 const QUEUED: usize = 2;
-/// Bits of a mask that stand for a process each; the last bit stands for all of them. Of the queued, it says that the
-/// charged steps are.
+/// Bits of a mask that stand for a process each; the last bit stands for all of them.
 const DIRECT: u8 = 15;
 const ALL: u16 = 1 << 15;
 /// Steps that are gathered before their states are looked up, together.
@@ -85,24 +75,12 @@ struct Layers<'a, S> {
     /// The pair that each pair was first reached from; kept only when there is a way to be shown.
     parents: Option<HashMap<Item, Item>>,
     layer: u16,
-    reduce: bool,
     report: Report,
     out: Successors,
     hashes: Vec<u64>,
     /// Of each item of a batch: where its steps end in `out`, and what is wrong with its state.
-    batch: Vec<(Item, usize, Option<Problem>, Rest)>,
+    batch: Vec<(Item, usize, Option<Problem>)>,
     state: Vec<u8>,
-}
-
-/// What becomes of the charged steps of a pair's state.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rest {
-    /// They have been seen to.
-    Done,
-    /// They are to be queued.
-    Queue,
-    /// They are to be queued unless every step of the pair leads to a new state.
-    Unless,
 }
 
 /// The whole search. The first time, nothing is kept to show a way; if there is one to show, the search is
@@ -144,7 +122,6 @@ fn pass<S: TransitionSystem>(
         beyond: HashSet::new(),
         parents: keep.then(HashMap::new),
         layer: 0,
-        reduce: options.reduce,
         report: Report { state_bytes: first.len() as u64, ..Report::default() },
         out: Successors::default(),
         hashes: Vec::new(),
@@ -270,7 +247,7 @@ impl<S: TransitionSystem> Layers<'_, S> {
         state.extend_from_slice(&tail[..self.system.length(tail)]);
         let mut out = std::mem::take(&mut self.out);
         let before = out.list.len();
-        let (mut stuck, mut rest) = (false, Rest::Done);
+        let mut stuck = false;
         if item & CHARGED != 0 || mover == ANY {
             self.expand_rest(&state, handle, &mut out);
             self.set_mask(handle, FIRED, ALL);
@@ -287,11 +264,6 @@ impl<S: TransitionSystem> Layers<'_, S> {
                 stuck = fired == 0;
             } else {
                 self.put(handle, FIRED, mover);
-                if self.reduce {
-                    let clean = out.list[before..].iter().all(|step| step.fault.is_none());
-                    let private = clean && self.system.private(&state, u32::from(mover));
-                    rest = if private { Rest::Unless } else { Rest::Queue };
-                }
             }
         }
         let mut bad = None;
@@ -301,7 +273,7 @@ impl<S: TransitionSystem> Layers<'_, S> {
         {
             bad = Some(Problem::Stuck(fault));
         }
-        self.batch.push((item, out.list.len(), bad, rest));
+        self.batch.push((item, out.list.len(), bad));
         self.out = out;
         self.state = state;
     }
@@ -319,7 +291,7 @@ impl<S: TransitionSystem> Layers<'_, S> {
         }));
         self.store.touch(&hashes);
         let mut index = 0;
-        for &(current, end, mut bad, mut rest) in &batch {
+        for &(current, end, mut bad) in &batch {
             self.report.errors += u64::from(bad.is_some());
             while index < end {
                 let step = out.list[index];
@@ -329,15 +301,9 @@ impl<S: TransitionSystem> Layers<'_, S> {
                 }
                 if !step.dead {
                     let mover = step.mover.min(u32::from(ANY) - 1) as u8;
-                    let fresh = self.reach(out.state(index), hashes[index], mover, current, steps + 1);
-                    if rest == Rest::Unless && !fresh {
-                        rest = Rest::Queue;
-                    }
+                    self.reach(out.state(index), hashes[index], mover, current, steps + 1);
                 }
                 index += 1;
-            }
-            if rest == Rest::Queue {
-                self.charge(current, steps);
             }
             let Some(problem) = bad else { continue };
             if self.report.found.is_none() {
@@ -352,31 +318,19 @@ impl<S: TransitionSystem> Layers<'_, S> {
         false
     }
 
-    /// Queues the steps of a state that are not free in this layer, unless they are.
-    fn charge(&mut self, item: Item, steps: usize) {
-        let handle = handle_of(item);
-        let queued = self.mask(handle, QUEUED);
-        if queued & ALL == 0 && self.mask(handle, FIRED) & ALL == 0 {
-            self.set_mask(handle, QUEUED, queued | ALL);
-            self.room += push(&mut self.later, steps, item | CHARGED);
-        }
-    }
-
-    /// A step has led to a state. Whether it is new.
+    /// A step has led to a state.
     #[inline]
-    fn reach(&mut self, state: &[u8], hash: u64, mover: u8, current: Item, steps: usize) -> bool {
+    fn reach(&mut self, state: &[u8], hash: u64, mover: u8, current: Item, steps: usize) {
         let (handle, fresh) = self.store.insert(state, hash);
         if fresh {
             self.report.state_bytes = self.report.state_bytes.max(state.len() as u64);
-            if !self.reduce {
-                self.room += push(&mut self.later, steps, item(handle, mover) | CHARGED);
-            }
+            self.room += push(&mut self.later, steps, item(handle, mover) | CHARGED);
         } else {
             self.report.matched += 1;
             // Two layers on, everything has been taken. One layer on, what is left is queued; a pair
             // that comes there by a shorter way may still take its own steps first.
             if self.mask(handle, FIRED) & ALL != 0 || self.is_in(handle, QUEUED, mover) {
-                return false;
+                return;
             }
         }
         self.put(handle, QUEUED, mover);
@@ -388,7 +342,6 @@ impl<S: TransitionSystem> Layers<'_, S> {
             let system = &*self.system;
             self.store.grow(|bytes| system.length(bytes));
         }
-        fresh
     }
 
     /// Adds the steps of every process that has not taken its own, with a timeout if all are stuck.

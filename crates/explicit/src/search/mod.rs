@@ -63,7 +63,7 @@ pub struct Options {
     pub bound: Option<u32>,
     /// Examine only the bound itself, not those below it ([`Search::Bcs`]).
     pub at_bound: bool,
-    /// Use partial-order reduction.
+    /// Use partial-order reduction (not [`Search::Layered`]).
     pub reduce: bool,
     /// Do not charge a switch away from a process whose steps all lead back to the stack (section 3.1).
     pub free_cycles: bool,
