@@ -42,6 +42,7 @@ oracle spin spin
 oracle gcc gcc
 # C and C++ programs are compiled in tests, and some of Debian's are checked as they are.
 oracle g++ g++
+oracle clang clang
 oracle pigz pigz
 oracle pbzip2 pbzip2
 

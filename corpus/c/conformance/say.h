@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-static const char *error_name(int error) {
+static inline const char *error_name(int error) {
     switch (error) {
     case 0: return "0";
     case EPERM: return "EPERM";

@@ -1,5 +1,6 @@
 // Clocks and sleeping: what passes is at least what was asked for.
 #include "say.h"
+#include <stdlib.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -33,5 +34,6 @@ int main(void) {
     while (now(CLOCK_MONOTONIC) < spin + 0.0005) {
     }
     SAY_NUMBER(sleep(0));
-    return 0;
+    fflush(stdout);
+    _Exit(0);
 }

@@ -88,9 +88,12 @@ pub(crate) fn report(report: &Report) -> anyhow::Result<Status> {
     Ok(Status::Holds)
 }
 
-/// `selvedge cc` and `selvedge c++`: the compiler's exit status is the command's.
+/// `selvedge cc` and `selvedge c++`: the compiler's exit status is the command's. The environment may name another
+/// compiler than the usual one.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub(crate) fn compile(compiler: &str, compile: &Compile) -> anyhow::Result<Status> {
+pub(crate) fn compile(usual: &str, variable: &str, compile: &Compile) -> anyhow::Result<Status> {
+    let named = std::env::var(variable).ok().filter(|name| !name.is_empty());
+    let compiler = named.as_deref().unwrap_or(usual);
     let failed = |error| anyhow!("cannot compile with {compiler}: {error}; is it installed?");
     let mut command = selvedge_native::compiler(compiler, &compile.words).map_err(failed)?;
     match command.status().map_err(failed)?.code() {
@@ -101,8 +104,8 @@ pub(crate) fn compile(compiler: &str, compile: &Compile) -> anyhow::Result<Statu
 
 /// Elsewhere there is nothing to compile for.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub(crate) fn compile(compiler: &str, _: &Compile) -> anyhow::Result<Status> {
-    bail!("selvedge compiles with {compiler} on Linux on x86_64 only")
+pub(crate) fn compile(usual: &str, _: &str, _: &Compile) -> anyhow::Result<Status> {
+    bail!("selvedge compiles with {usual} on Linux on x86_64 only")
 }
 
 fn finish(sink: &mut Sink, answer: &Answer) -> anyhow::Result<Status> {

@@ -36,8 +36,8 @@ fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Check(check) => commands::check(&check),
         Command::Replay(replay) => commands::replay(&replay),
         Command::Report(report) => commands::report(&report),
-        Command::Cc(compile) => commands::compile("gcc", &compile),
-        Command::Cxx(compile) => commands::compile("g++", &compile),
+        Command::Cc(compile) => commands::compile("gcc", "SELVEDGE_CC", &compile),
+        Command::Cxx(compile) => commands::compile("g++", "SELVEDGE_CXX", &compile),
         Command::Simulate(simulate) => frontend::simulate(&simulate),
     }
 }

@@ -1,4 +1,4 @@
-//! `selvedge cc` and `selvedge c++`: gcc and g++, such that programs tell of every access to memory.
+//! `selvedge cc` and `selvedge c++`: gcc and g++, or clang and clang++, such that programs tell of every access to memory.
 //!
 //! Objects are instrumented by the compiler's own thread-sanitizer pass. The linker is led to find the runtime in place
 //! of the sanitizer's library, by a folder that comes first in its search. A program that was so linked runs by itself
@@ -12,6 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::launch::RUNTIME;
+
+/// Functions over memory whose calls by the program are led to the runtime, which notes what they touch.
+const WRAPPED: [&str; 19] = [
+    "memcpy", "memmove", "mempcpy", "memset", "memcmp", "memchr", "strlen", "strnlen", "strcpy", "stpcpy",
+    "strncpy", "strcat", "strncat", "strcmp", "strncmp", "strchr", "strrchr", "strdup", "strndup",
+];
 
 /// What programs include.
 const HEADER: &str = include_str!("../include/selvedge.h");
@@ -63,16 +69,27 @@ fn folder(compiler: &str) -> io::Result<PathBuf> {
 pub fn compiler(compiler: &str, words: &[OsString]) -> io::Result<Command> {
     let folder = folder(compiler)?;
     let mut command = Command::new(compiler);
-    command.args(words).args(["-fsanitize=thread", "-g"]);
+    command.args(words).arg("-g");
+    // Clang's driver would link the sanitizer's own library; so only the compiler itself is told.
+    let is_clang = Path::new(compiler).file_name().is_some_and(|name| name.as_bytes().starts_with(b"clang"));
+    if is_clang {
+        command.arg("-Xclang");
+    }
+    command.arg("-fsanitize=thread");
     if !std::env::var("SELVEDGE_KEEP_OPTIMISATION").is_ok_and(|value| value == "1") {
         command.arg("-O0");
     }
-    command.arg("-I").arg(&folder).arg(with("-B", &folder)).arg(with("-L", &folder));
+    command.arg("-I").arg(&folder);
     // Only where something is linked: elsewhere the compiler would complain of words that it does not use.
     let compiles_only =
         words.iter().any(|word| matches!(word.as_bytes(), b"-c" | b"-S" | b"-E" | b"-M" | b"-MM"));
     if !compiles_only {
+        command.arg(with("-B", &folder)).arg(with("-L", &folder));
         command.arg(with("-Wl,-rpath,", &folder)).arg("-pthread");
+        command.args(WRAPPED.map(|name| format!("-Wl,--wrap={name}")));
+        if is_clang {
+            command.args(["-Wl,--no-as-needed", "-ltsan"]);
+        }
     }
     Ok(command)
 }
@@ -81,4 +98,17 @@ fn with(option: &str, folder: &Path) -> OsString {
     let mut word = OsString::from(option);
     word.push(folder);
     word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runtime_has_every_function_that_is_wrapped() {
+        for name in WRAPPED {
+            let name = format!("\0__wrap_{name}\0");
+            assert!(RUNTIME.windows(name.len()).any(|bytes| bytes == name.as_bytes()), "{name:?}");
+        }
+    }
 }

@@ -281,7 +281,7 @@ fn violation(
         message,
         location,
         preemptions: witness.preemptions,
-        switches: witness.trace.switches(),
+        switches: witness.switches,
         contexts: None,
         schedule: witness.schedule.clone(),
         trace: witness.trace.clone(),

@@ -218,6 +218,8 @@ pub(crate) struct Place {
     pub(crate) progress: bool,
     /// The end of the body.
     pub(crate) is_end: bool,
+    /// Spin's number of it, which is what `pc_value` gives.
+    pub(crate) state: i32,
     /// All its transitions are safe and none is an `else` or a timeout with an outside view.
     pub(crate) ample: bool,
 }

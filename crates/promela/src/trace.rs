@@ -17,6 +17,8 @@ pub(crate) struct Witness {
     pub(crate) trace: Trace,
     pub(crate) schedule: Schedule,
     pub(crate) preemptions: u32,
+    /// How many times another process runs than the one before. A claim watches; its steps are no switches.
+    pub(crate) switches: u32,
     /// For a stuck state: who waits where.
     pub(crate) explanation: String,
     /// Values that did not fit on the way.
@@ -90,8 +92,8 @@ pub(crate) fn witness(program: &Program, system: &mut System<'_>, found: &Found)
     if counted != preemptions {
         return Err(Error::Replay(format!("{counted} preemptions instead of {preemptions}")));
     }
-    let Played { trace, explanation, cuts, .. } = played;
-    Ok(Witness { schedule: schedule(&steps), steps, trace, preemptions, explanation, cuts })
+    let Played { trace, switches, explanation, cuts, .. } = played;
+    Ok(Witness { schedule: schedule(&steps), steps, trace, preemptions, switches, explanation, cuts })
 }
 
 /// The same path of the model whose steps are not merged.
@@ -243,11 +245,14 @@ pub(crate) fn run(system: &mut System<'_>, schedule: &Schedule) -> Result<(Probl
     misfit(states.len() - 1, "there is no violation at its end")
 }
 
-/// What the interpreter saw: the steps, who waits at the end, the preemptions, and values that did not fit.
+/// What the interpreter saw: the steps, who waits at the end, the preemptions and switches, and values that did not
+/// fit.
+#[derive(Default)]
 struct Played {
     trace: Trace,
     explanation: String,
     preemptions: u32,
+    switches: u32,
     cuts: Vec<Cut>,
 }
 
@@ -261,13 +266,12 @@ fn replay(program: &Program, steps: &[Taken], wrong: Wrong) -> Result<Played, Er
         Ok(state) => state,
         // What is wrong with the first state needs no steps to show.
         Err(_) if steps.is_empty() && matches!(wrong, Wrong::Fault(..)) => {
-            let (trace, explanation) = (Trace::default(), String::new());
-            return Ok(Played { trace, explanation, preemptions: 0, cuts: Vec::new() });
+            return Ok(Played::default());
         }
         Err(_) => return fail(0, "no first state"),
     };
     let (trace, sent) = (Trace::default(), Vec::new());
-    let mut player = Player { program, interpreter, trace, last: None, sent };
+    let mut player = Player { program, interpreter, trace, last: None, switches: 0, sent };
     let (mut preemptions, mut before) = (0, None);
     let mut seen: Option<Trouble> = None;
     let mut claim_ended = false;
@@ -326,7 +330,7 @@ fn replay(program: &Program, steps: &[Taken], wrong: Wrong) -> Result<Played, Er
     }
     let explanation = player.waiting(&state);
     let cuts = player.interpreter.take_cuts();
-    Ok(Played { trace: player.trace, explanation, preemptions, cuts })
+    Ok(Played { trace: player.trace, explanation, preemptions, switches: player.switches, cuts })
 }
 
 /// Plays statements and writes them down.
@@ -334,7 +338,9 @@ struct Player<'p> {
     program: &'p Program,
     interpreter: Interpreter<'p>,
     trace: Trace,
+    /// The process that ran last, as a thread of the trace.
     last: Option<usize>,
+    switches: u32,
     /// For each message in each channel, the step that sent it, where that is known.
     sent: Vec<Vec<Option<usize>>>,
 }
@@ -479,7 +485,10 @@ impl Player<'_> {
         let op = if trans.stmt == END { "-end-".to_string() } else { text.unwrap_or_default() };
         let location = Some(model.files.location(trans.at));
         self.trace.steps.push(Step { thread, op, value, location, preemption });
-        self.last = Some(thread);
+        if micro.pid != CLAIM {
+            self.switches += u32::from(self.last.is_some_and(|last| last != thread));
+            self.last = Some(thread);
+        }
     }
 
     /// Where every process is, for a stuck state.

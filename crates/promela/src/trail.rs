@@ -2,12 +2,13 @@
 //!
 //! Statements are named by the numbers that Spin gives the elements of its own parse: in the order of the
 //! text, a composite after its parts, with extra elements behind it (one after `if` and `unless`, two after
-//! `do`), and one for the end of each process. Claims and traces are numbered where they stand in the text.
+//! `do`), and one for the end of each process. Of an `unless`, a part without braces comes after the other part, and
+//! the escape before the statement that it escapes from. Claims and traces are numbered where they stand in the text.
 //! [`Numbers`] reproduces them from the syntax tree.
 
 use std::collections::HashMap;
 
-use crate::ast::{Model, Seq, StmtId, StmtKind};
+use crate::ast::{Model, Seq, Stmt, StmtId, StmtKind};
 use crate::error::Error;
 use crate::interp::END;
 use crate::program::Program;
@@ -23,25 +24,28 @@ pub(crate) struct Entry {
 }
 
 /// Spin's numbers for the statements of a model.
-struct Numbers {
+pub(crate) struct Numbers {
     by_name: HashMap<StmtId, u32>,
     by_number: HashMap<u32, StmtId>,
-    /// The number of the end of each process type, then of each claim.
+    /// The first number of each process type, then of each claim, and that of its end.
+    first: Vec<u32>,
     ends: Vec<u32>,
     /// The number of the first claim among process types, claims and the trace.
     claim: usize,
 }
 
 impl Numbers {
-    fn of(model: &Model) -> Self {
+    pub(crate) fn of(model: &Model) -> Self {
         let trace = model.trace.as_ref().map(|(trace, _)| trace);
         let mut bodies: Vec<_> = model.procs.iter().chain(&model.claims).chain(trace).enumerate().collect();
         let ends = vec![0; bodies.len()];
         bodies.sort_by_key(|(_, body)| body.rank);
         let claim = bodies.iter().position(|(index, _)| *index == model.procs.len()).unwrap_or(0);
-        let mut numbers = Numbers { by_name: HashMap::new(), by_number: HashMap::new(), ends, claim };
+        let mut numbers =
+            Numbers { by_name: HashMap::new(), by_number: HashMap::new(), first: ends.clone(), ends, claim };
         let mut next = 0;
         for (index, body) in bodies {
+            numbers.first[index] = next;
             numbers.sequence(&body.body, &mut next);
             numbers.ends[index] = next;
             numbers.by_number.insert(next, END);
@@ -50,32 +54,57 @@ impl Numbers {
         numbers
     }
 
+    /// The state of a process at a statement, or at its end: what `pc_value` gives.
+    pub(crate) fn state(&self, ty: usize, stmt: Option<StmtId>) -> i32 {
+        let number = stmt.map_or(self.ends[ty], |stmt| self.by_name[&stmt]);
+        (number - self.first[ty] + 1) as i32
+    }
+
     fn sequence(&mut self, seq: &Seq, next: &mut u32) {
         for stmt in seq {
-            let behind = match &stmt.kind {
-                StmtKind::If(options) => {
-                    options.iter().for_each(|option| self.sequence(option, next));
-                    1
-                }
-                StmtKind::Do(options) => {
-                    options.iter().for_each(|option| self.sequence(option, next));
-                    2
-                }
-                StmtKind::Atomic(body) | StmtKind::DStep(body) | StmtKind::Block(body) => {
-                    self.sequence(body, next);
-                    0
-                }
-                StmtKind::Unless(main, escape) => {
-                    self.sequence(main, next);
-                    self.sequence(escape, next);
-                    1
-                }
-                _ => 0,
-            };
-            self.by_name.insert(stmt.id, *next);
-            self.by_number.insert(*next, stmt.id);
-            *next += 1 + behind;
+            self.parts(stmt, next);
+            self.own(stmt, next);
         }
+    }
+
+    /// What stands within a statement.
+    fn parts(&mut self, stmt: &Stmt, next: &mut u32) {
+        match &stmt.kind {
+            StmtKind::If(options) | StmtKind::Do(options) => {
+                options.iter().for_each(|option| self.sequence(option, next));
+            }
+            StmtKind::Atomic(body) | StmtKind::DStep(body) | StmtKind::Block(body) => {
+                self.sequence(body, next);
+            }
+            StmtKind::Unless(main, escape) => {
+                // Of parts without braces only what is within them; they themselves follow, the escape first. Their
+                // names are the last that were given before the name of the `unless`.
+                let is_bare = |seq: &Seq, behind: u32| seq[0].id.0 + behind == stmt.id.0;
+                let bare_main = is_bare(main, 1);
+                let bare_escape = is_bare(escape, 1 + u32::from(bare_main));
+                for (part, bare) in [(main, bare_main), (escape, bare_escape)] {
+                    if bare { self.parts(&part[0], next) } else { self.sequence(part, next) }
+                }
+                for (part, bare) in [(escape, bare_escape), (main, bare_main)] {
+                    if bare {
+                        self.own(&part[0], next);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A statement itself, and what Spin puts behind it.
+    fn own(&mut self, stmt: &Stmt, next: &mut u32) {
+        let behind = match &stmt.kind {
+            StmtKind::If(_) | StmtKind::Unless(..) => 1,
+            StmtKind::Do(_) => 2,
+            _ => 0,
+        };
+        self.by_name.insert(stmt.id, *next);
+        self.by_number.insert(*next, stmt.id);
+        *next += 1 + behind;
     }
 }
 

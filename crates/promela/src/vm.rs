@@ -364,7 +364,8 @@ impl Machine {
             }
             Op::PcValue(d, a) => {
                 let found = self.process(program, state, r!(a));
-                r!(d) = found.map_or(0, |(_, at)| location(program, state, at) as i32);
+                r!(d) =
+                    found.map_or(0, |(ty, at)| program.procs[ty].places[location(program, state, at)].state);
             }
             Op::GetPriority(d, a) => {
                 let found = self.process(program, state, r!(a));

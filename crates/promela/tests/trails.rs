@@ -1,5 +1,5 @@
 //! Trails both ways: `spin -t` follows ours, and ours follows those of Spin's verifier, wherever claims and traces
-//! stand in the text.
+//! stand in the text, and whatever stands in an `unless`, an atomic sequence or a `d_step`.
 
 mod common;
 
@@ -10,8 +10,9 @@ use common::oracles;
 use selvedge_promela::{Guide, Options, check, parse, simulate};
 
 /// Models with a violation, and whether a process does it rather than the claim. The claims and traces stand before,
-/// between and behind the processes.
-const MODELS: [(&str, bool); 6] = [
+/// between and behind the processes. Behind what Spin makes of `for` and `select` are statements whose numbers would be
+/// wrong if its were.
+const MODELS: [(&str, bool); 18] = [
     (
         "byte x;\nnever { do :: assert(x < 9) od }\nactive proctype P() { if :: x = 1\n:: x = 2\nfi;\nx = x + 1;\n\
          assert(x < 3) }",
@@ -44,6 +45,52 @@ const MODELS: [(&str, bool); 6] = [
          active proctype Q() { c?1;\n(x == 2);\nassert(x == 1) }",
         true,
     ),
+    (
+        "byte x, i;\nactive proctype P() { for (i : 1 .. 3) { x = x + i }\nunless x == 9;\nx = 7;\nassert(x \
+         != 7) }",
+        true,
+    ),
+    (
+        "byte x, i;\nactive proctype P() { x = 1 unless for (i : 3 .. 2) { x = x + i };\nx = 7;\nassert(x \
+         != 7) }",
+        true,
+    ),
+    ("byte x, i;\nactive proctype P() { select (i : 1 .. 3) unless x == 9;\nx = i;\nassert(x != 3) }", true),
+    (
+        "byte x, i;\nactive proctype P() { (x == 5) unless select (i : 1 .. 3);\nx = i;\nassert(x != 2) }",
+        true,
+    ),
+    (
+        "byte x, i;\nactive proctype P() { atomic { { for (i : 1 .. 2) { x = x + i } } unless x == 9;\nx = \
+         7 };\nassert(x != 7) }\nactive proctype Q() { x = 1;\nx = 2 }",
+        true,
+    ),
+    (
+        "byte x, i;\nactive proctype P() { { atomic { x = 3;\nselect (i : 1 .. 2);\nx = i } } unless { x == \
+         9;\nx = 1 };\nx = x + 4;\nassert(x != 6) }\nactive proctype Q() { i = 0 }",
+        true,
+    ),
+    (
+        "byte x, i;\nactive proctype P() { { d_step { for (i : 1 .. 3) { x = x + i } };\nx = x + 1 } unless \
+         { x == 9;\nd_step { x = 1;\nx = 2 } };\nx = x + 1;\nassert(x != 8) }",
+        true,
+    ),
+    (
+        "byte a[3], x, i;\nactive proctype P() { do :: x < 2 -> { for (i in a) { a[i] = x }\n} unless a[2] \
+         == 1;\nx++ :: else -> break od;\nselect (i : 0 .. 2);\nassert(a[i] != 1 || i != 2) }",
+        true,
+    ),
+    ("byte x, y = 2;\nactive proctype P() { x = 1 unless y == 2;\nx = 7;\nassert(x != 7) }", true),
+    ("byte x, y = 2;\nactive proctype P() { { x = 1 } unless y == 2;\nx = 7;\nassert(x != 7) }", true),
+    (
+        "byte x, y = 2;\nactive proctype P() { if :: x = 1 fi unless if :: y == 2 -> x = 3 fi;\nx = 7;\nassert(x != 7) }",
+        true,
+    ),
+    (
+        "byte x, y = 2;\nactive proctype P() { atomic { x = 1; x = 2 } unless { y == 2; y = 3 };\nx = 7;\n\
+         assert(x != 7) }",
+        true,
+    ),
 ];
 
 fn run(folder: &Path, program: &str, args: &[&str]) -> String {
@@ -51,11 +98,18 @@ fn run(folder: &Path, program: &str, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// The lines of the statements that `spin -t` followed, without those of claims.
+/// The lines of the statements that `spin -t` followed, without those of claims, and of a `d_step` the first.
 fn followed(told: &str) -> Vec<u32> {
     let taken = told.lines().filter(|line| line.contains("proc ") && line.contains("\t["));
-    let lines = taken.filter_map(|line| line.split("m.pml:").nth(1)?.split(' ').next()?.parse().ok());
-    lines.collect()
+    // "  4:	proc  0 (P:1) m.pml:7 (state 19)	[x = 8]"
+    let mut list: Vec<(&str, u32)> = taken
+        .filter_map(|line| {
+            let (step, rest) = line.split_once(" (")?;
+            Some((step, rest.split("m.pml:").nth(1)?.split(' ').next()?.parse().ok()?))
+        })
+        .collect();
+    list.dedup_by_key(|(step, _)| *step);
+    list.into_iter().map(|(_, line)| line).collect()
 }
 
 #[test]
@@ -90,7 +144,13 @@ fn trails_go_both_ways() {
         run(folder.path(), &folder.path().join("pan").display().to_string(), &["-w12"]);
         let trail = std::fs::read_to_string(folder.path().join("m.pml.trail")).expect("Spin finds it too");
         let claimed = trail.contains("-2:");
-        let moves = |line: &&str| !(line.starts_with('-') || claimed && line.contains(":0:"));
+        // Jumps at the end of a choice within an atomic sequence are lines of Spin's, and no statements of the text.
+        let dump = run(folder.path(), &folder.path().join("pan").display().to_string(), &["-d"]);
+        let jumps = dump.lines().filter(|line| line.ends_with("=> .(goto)"));
+        let jumps: Vec<&str> =
+            jumps.filter_map(|line| line.split("[id").nth(1)?.split_whitespace().next()).collect();
+        let jump = |line: &str| line.rsplit(':').next().is_some_and(|number| jumps.contains(&number));
+        let moves = |line: &&str| !(line.starts_with('-') || claimed && line.contains(":0:") || jump(line));
         let mut lines = Vec::new();
         let ended = simulate(&model, Guide::Trail(&trail), 1_000, &mut |line| lines.push(line.to_string()))
             .unwrap_or_else(|error| panic!("{error}\n{trail}\n{text}"));

@@ -1,4 +1,5 @@
-//! Cancellation, at the cancellation points that wait for threads or for time, and `pthread_testcancel`.
+//! Cancellation: at the cancellation points that wait for threads or for time, at those in `io.rs`, and by
+//! `pthread_testcancel`.
 //!
 //! A thread that has been asked to end finds out at its next such point, or is woken if it waits at one. To find out is
 //! a step of its own, so that it is seen in every order with the request; programs that never call `pthread_cancel` do

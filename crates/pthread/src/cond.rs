@@ -79,6 +79,21 @@ pub(crate) fn wait(condvar: *mut c_void, mutex: *mut c_void, deadline: Option<u6
     if timed_out { ETIMEDOUT } else { result }
 }
 
+/// Waits until a moment that a clock shows.
+fn wait_until(
+    condvar: *mut c_void,
+    mutex: *mut c_void,
+    clock: c_int,
+    limit: *const Timespec,
+    frame: Frame,
+) -> c_int {
+    // SAFETY: the program's.
+    match time::moment(clock, unsafe { *limit }) {
+        Some(deadline) if time::is_clock(clock) => wait(condvar, mutex, Some(deadline), frame),
+        _ => EINVAL,
+    }
+}
+
 pub(crate) fn notify(condvar: *mut c_void, all: bool, frame: Frame) {
     let object = object_of(condvar, frame);
     visible(Op::on(if all { op::NOTIFY_ALL } else { op::NOTIFY_ONE }, access::WRITE, object), frame);
@@ -166,11 +181,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_timedwait(
     limit: *const Timespec,
 ) -> c_int {
     if is_on() {
-        // SAFETY: the program's.
-        return match time::moment(clock(condvar), unsafe { *limit }) {
-            Some(deadline) => wait(condvar, mutex, Some(deadline), frame!()),
-            None => EINVAL,
-        };
+        return wait_until(condvar, mutex, clock(condvar), limit, frame!());
     }
     // SAFETY: passed on.
     unsafe {
@@ -192,14 +203,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_clockwait(
     limit: *const Timespec,
 ) -> c_int {
     if is_on() {
-        if !time::is_clock(clock) {
-            return EINVAL;
-        }
-        // SAFETY: the program's.
-        return match time::moment(clock, unsafe { *limit }) {
-            Some(deadline) => wait(condvar, mutex, Some(deadline), frame!()),
-            None => EINVAL,
-        };
+        return wait_until(condvar, mutex, clock, limit, frame!());
     }
     // SAFETY: passed on.
     unsafe {

@@ -13,13 +13,13 @@
 //! | `slot.rs` | which object a piece of the program's memory is |
 //! | `site.rs` | places in the program |
 //! | `coroutine.rs`, `shell.rs` | what a thread is made of, and passing from one to another |
-//! | `thread.rs`, `key.rs`, `cancel.rs`, `signal.rs` | threads |
+//! | `thread.rs`, `key.rs`, `cancel.rs`, `io.rs`, `signal.rs` | threads |
 //! | `unwind.rs`, `thread_local.rs` | what is done when a thread ends |
 //! | `mutex.rs`, `cond.rs`, `rwlock.rs`, `barrier.rs`, `sem.rs`, `once.rs`, `c11.rs` | what they synchronise with |
 //! | `time.rs` | clocks and sleeping |
 //! | `fault.rs` | failed assertions, aborts, crashes |
 //! | `heap.rs` | freed memory |
-//! | `memory.rs`, `tsan.rs` | accesses to memory and atomics, in programs that are compiled for it |
+//! | `memory.rs`, `tsan.rs`, `bytes.rs` | accesses to memory and atomics, in programs that are compiled for it |
 //! | `verifier.rs` | the intrinsics of verification benchmarks |
 //! | `sys.rs` | what is used of the system |
 //!
@@ -29,6 +29,7 @@
 
 mod again;
 mod barrier;
+mod bytes;
 mod c11;
 mod cancel;
 mod cond;
@@ -37,6 +38,7 @@ mod coroutine;
 mod draw;
 mod fault;
 mod heap;
+mod io;
 mod key;
 mod memory;
 mod mutex;

@@ -92,21 +92,35 @@ pub(crate) fn atomic(address: usize, frame: Frame) -> u32 {
 /// A plain access.
 #[inline]
 pub(crate) fn access(address: usize, size: usize, writes: bool, frame: Frame) {
+    pieces(address, size, writes, usize::MAX, frame);
+}
+
+/// So much of a range is noted.
+const NOTED: usize = 4096;
+
+/// An access to many bytes, as by `memcpy`. In race mode it is one step; of a large range the beginning is noted.
+pub(crate) fn range(address: usize, size: usize, writes: bool, frame: Frame) {
+    pieces(address, size.min(NOTED), writes, 1, frame);
+}
+
+/// Accesses in pieces that are within eight bytes, of which the first ones are steps in race mode.
+#[inline]
+fn pieces(address: usize, size: usize, writes: bool, steps: usize, frame: Frame) {
     let runtime = rt();
     // What comes before the first thread is created happens before everything that it does.
     if runtime.phase != Phase::Running || runtime.thread_count == 1 {
         return;
     }
-    // In pieces that are within eight bytes.
-    let (mut at, end) = (address, address + size);
+    let (mut at, end, mut number) = (address, address.saturating_add(size), 0);
     while at < end {
         let piece = (end - at).min(8 - at % 8);
-        access_piece(at, piece as u32, writes, frame);
+        access_piece(at, piece as u32, writes, number < steps, frame);
         at += piece;
+        number += 1;
     }
 }
 
-fn access_piece(address: usize, size: u32, writes: bool, frame: Frame) {
+fn access_piece(address: usize, size: u32, writes: bool, may_be_step: bool, frame: Frame) {
     if let Some((block, _)) = heap::freed_block(address) {
         let what: &[u8] = if writes {
             b"memory is written after it was freed"
@@ -119,7 +133,7 @@ fn access_piece(address: usize, size: u32, writes: bool, frame: Frame) {
     let index = table.find(address, size).unwrap_or_else(|| table.add(address, size, object::CELL, frame));
     let runtime = rt();
     let alone = runtime.threads[runtime.current as usize].atomic > 0;
-    let is_step = runtime.race_mode && !alone;
+    let is_step = may_be_step && runtime.race_mode && !alone;
     if is_step {
         let (kind, how) = if writes { (op::WRITE, access::WRITE) } else { (op::READ, access::READ) };
         let object = table.cells[index].object;

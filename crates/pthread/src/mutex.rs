@@ -124,6 +124,11 @@ pub(crate) fn try_lock(mutex: Mutex, frame: Frame) -> c_int {
         rt().object(object).count += 1;
         return 0;
     }
+    try_object(object, frame)
+}
+
+/// Takes a mutex or a spin lock if it is free.
+fn try_object(object: u32, frame: Frame) -> c_int {
     visible(Op::on(op::TRY_LOCK, access::WRITE, object), frame);
     let runtime = rt();
     if runtime.object(object).word & LOCKED != 0 {
@@ -392,17 +397,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_spin_trylock(lock: *mut u32) -> c
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_spin_trylock", fn(*mut u32) -> c_int)(lock) };
     }
-    let object = spin(lock);
-    visible(Op::on(op::TRY_LOCK, access::WRITE, object), frame!());
-    let runtime = rt();
-    if runtime.object(object).word & LOCKED != 0 {
-        runtime.performed.access = access::READ;
-        runtime.note = note::BUSY;
-        return EBUSY;
-    }
-    runtime.performed.order = order::ACQUIRE;
-    runtime.note = note::TAKEN;
-    hold(object)
+    try_object(spin(lock), frame!())
 }
 
 /// `pthread_spin_unlock`.

@@ -55,6 +55,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_kill(handle: usize, signal: c_int
         return unsafe { real!(c"pthread_kill", fn(usize, c_int) -> c_int)(handle, signal) };
     }
     let Some(target) = thread::find(handle) else { return ESRCH };
+    if !(0..=64).contains(&signal) {
+        return EINVAL;
+    }
     let frame = frame!();
     let object = rt().threads[target as usize].object;
     visible(Op::on(op::KILL, access::WRITE, object), frame);
@@ -62,7 +65,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_kill(handle: usize, signal: c_int
     if signal == 0 || state.ended {
         return 0;
     }
-    if !(1..=64).contains(&signal) || state.awaited_signals >> (signal - 1) & 1 == 0 {
+    if state.awaited_signals >> (signal - 1) & 1 == 0 {
         let message: &[&[u8]] =
             &[b"a thread sends a signal to one that does not wait for it, which is not supported"];
         rt().stop(stop::UNSUPPORTED, frame, 0, message);

@@ -247,7 +247,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_tryjoin_np(handle: usize, result:
         return unsafe { real!(c"pthread_tryjoin_np", fn(usize, *mut *mut c_void) -> c_int)(handle, result) };
     }
     let Some(thread) = find(handle) else { return ESRCH };
-    if rt().threads[thread as usize].detached || rt().threads[thread as usize].joined {
+    if rt().threads[thread as usize].joined {
         return EINVAL;
     }
     let object = rt().threads[thread as usize].object;
@@ -256,6 +256,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_tryjoin_np(handle: usize, result:
     if runtime.object(object).word == 0 {
         runtime.note = note::BUSY;
         return EBUSY;
+    }
+    if runtime.threads[thread as usize].detached {
+        return EINVAL;
     }
     runtime.threads[thread as usize].joined = true;
     if !result.is_null() {
@@ -308,6 +311,9 @@ unsafe fn pthread_clockjoin_np_at(
                 handle, result, clock, limit,
             )
         };
+    }
+    if !time::is_clock(clock) {
+        return EINVAL;
     }
     if limit.is_null() {
         return join(handle, result, None, frame);

@@ -219,6 +219,10 @@ pub(crate) unsafe extern "C-unwind" fn clock_nanosleep(
             )
         };
     }
+    // The clocks of the system by which a thread can sleep.
+    if !matches!(clock, 0..=2 | 7..=9 | 11) {
+        return EINVAL;
+    }
     // SAFETY: the program's.
     let time = unsafe { *time };
     let until = if flags & 1 != 0 {

@@ -4,6 +4,7 @@
 //! values are sequentially consistent. Plain accesses are noted for the race detector, and are scheduling points in race
 //! mode. Outside of a check the functions do what the program would have done without instrumentation.
 
+use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -21,6 +22,88 @@ fn engine_order(number: c_int) -> u8 {
         5 => order::SEQ_CST,
         _ => order::RELAXED,
     }
+}
+
+/// Sixteen bytes with atomic operations, of which the low half is shown.
+#[repr(C, align(16))]
+pub(crate) struct AtomicU128(UnsafeCell<u128>);
+
+impl AtomicU128 {
+    fn compare_exchange(&self, expected: u128, new: u128, _: Ordering, _: Ordering) -> Result<u128, u128> {
+        // SAFETY: the program's atomic, aligned as the compiler aligns it. Every processor of x86_64 but the first few
+        // has the instruction, and a program with such atomics needs it too.
+        let before = unsafe { exchange_16_bytes(self.0.get(), expected, new) };
+        if before == expected { Ok(before) } else { Err(before) }
+    }
+
+    fn load(&self, order: Ordering) -> u128 {
+        self.compare_exchange(0, 0, order, order).unwrap_or_else(|value| value)
+    }
+
+    fn update(&self, new: impl Fn(u128) -> u128) -> u128 {
+        let mut before = self.load(Ordering::SeqCst);
+        loop {
+            match self.compare_exchange(before, new(before), Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(value) => return value,
+                Err(value) => before = value,
+            }
+        }
+    }
+
+    fn store(&self, value: u128, order: Ordering) {
+        self.swap(value, order);
+    }
+
+    fn swap(&self, value: u128, _: Ordering) -> u128 {
+        self.update(|_| value)
+    }
+
+    fn fetch_add(&self, value: u128, _: Ordering) -> u128 {
+        self.update(|before| before.wrapping_add(value))
+    }
+
+    fn fetch_sub(&self, value: u128, _: Ordering) -> u128 {
+        self.update(|before| before.wrapping_sub(value))
+    }
+
+    fn fetch_and(&self, value: u128, _: Ordering) -> u128 {
+        self.update(|before| before & value)
+    }
+
+    fn fetch_or(&self, value: u128, _: Ordering) -> u128 {
+        self.update(|before| before | value)
+    }
+
+    fn fetch_xor(&self, value: u128, _: Ordering) -> u128 {
+        self.update(|before| before ^ value)
+    }
+
+    fn fetch_nand(&self, value: u128, _: Ordering) -> u128 {
+        self.update(|before| !(before & value))
+    }
+}
+
+/// Puts new bytes in the place of the expected ones, and gives those that were there.
+///
+/// # Safety
+/// The place is the program's, and aligned.
+unsafe fn exchange_16_bytes(at: *mut u128, expected: u128, new: u128) -> u128 {
+    let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
+    // SAFETY: the caller's. The register rbx, which the compiler keeps for itself, is as it was at the end.
+    unsafe {
+        std::arch::asm!(
+            "xchg rsi, rbx",
+            "lock cmpxchg16b [rdi]",
+            "mov rbx, rsi",
+            in("rdi") at,
+            inout("rsi") new as u64 => _,
+            in("rcx") (new >> 64) as u64,
+            inout("rax") low,
+            inout("rdx") high,
+            options(nostack),
+        );
+    }
+    u128::from(high) << 64 | u128::from(low)
 }
 
 /// Stops before an atomic operation.
@@ -81,11 +164,42 @@ plain! {
     __tsan_volatile_read2: 2, false;
     __tsan_volatile_read4: 4, false;
     __tsan_volatile_read8: 8, false;
+    __tsan_volatile_read16: 16, false;
     __tsan_volatile_write1: 1, true;
     __tsan_volatile_write2: 2, true;
     __tsan_volatile_write4: 4, true;
     __tsan_volatile_write8: 8, true;
+    __tsan_volatile_write16: 16, true;
     __tsan_vptr_read: 8, false;
+    // What only clang calls: a place that is read and written, volatile places that need not be aligned, and accesses
+    // that are told with their place in the program, which is where they return to anyway.
+    __tsan_read_write1: 1, true;
+    __tsan_read_write2: 2, true;
+    __tsan_read_write4: 4, true;
+    __tsan_read_write8: 8, true;
+    __tsan_read_write16: 16, true;
+    __tsan_unaligned_read_write2: 2, true;
+    __tsan_unaligned_read_write4: 4, true;
+    __tsan_unaligned_read_write8: 8, true;
+    __tsan_unaligned_read_write16: 16, true;
+    __tsan_unaligned_volatile_read2: 2, false;
+    __tsan_unaligned_volatile_read4: 4, false;
+    __tsan_unaligned_volatile_read8: 8, false;
+    __tsan_unaligned_volatile_read16: 16, false;
+    __tsan_unaligned_volatile_write2: 2, true;
+    __tsan_unaligned_volatile_write4: 4, true;
+    __tsan_unaligned_volatile_write8: 8, true;
+    __tsan_unaligned_volatile_write16: 16, true;
+    __tsan_read1_pc: 1, false;
+    __tsan_read2_pc: 2, false;
+    __tsan_read4_pc: 4, false;
+    __tsan_read8_pc: 8, false;
+    __tsan_read16_pc: 16, false;
+    __tsan_write1_pc: 1, true;
+    __tsan_write2_pc: 2, true;
+    __tsan_write4_pc: 4, true;
+    __tsan_write8_pc: 8, true;
+    __tsan_write16_pc: 16, true;
 }
 
 /// The pointer to a virtual table is written.
@@ -107,7 +221,7 @@ pub(crate) unsafe extern "C-unwind" fn __tsan_vptr_update(address: *mut *mut c_v
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn __tsan_read_range(address: *mut c_void, size: usize) {
     if is_on() {
-        memory::access(address as usize, size, false, frame!());
+        memory::range(address as usize, size, false, frame!());
     }
 }
 
@@ -118,7 +232,7 @@ pub(crate) unsafe extern "C-unwind" fn __tsan_read_range(address: *mut c_void, s
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn __tsan_write_range(address: *mut c_void, size: usize) {
     if is_on() {
-        memory::access(address as usize, size, true, frame!());
+        memory::range(address as usize, size, true, frame!());
     }
 }
 
@@ -177,8 +291,37 @@ macro_rules! update {
             // SAFETY: the program's atomic.
             let before = unsafe { (*at).$method(value, Ordering::SeqCst) };
             let new: fn($number, $number) -> $number = $new;
-            changed(before.into(), new(before, value).into());
+            changed(before as u64, new(before, value) as u64);
             before
+        }
+    )*};
+}
+
+/// Compare-exchanges that say whether they exchanged. The weak one never fails for no reason.
+macro_rules! compare_exchange {
+    ($atomic:ty, $number:ty, $($name:ident),*) => {$(
+        /// An atomic compare-exchange, which says whether it exchanged.
+        ///
+        /// # Safety
+        /// Called by the compiler's instrumentation.
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C-unwind" fn $name(
+            at: *const $atomic,
+            expected: *mut $number,
+            new: $number,
+            order: c_int,
+            failure: c_int,
+        ) -> c_int {
+            atomic(op::COMPARE_EXCHANGE, access::WRITE, at as usize, order, frame!());
+            // SAFETY: the program's atomic, and what it expects.
+            let result =
+                unsafe { (*at).compare_exchange(*expected, new, Ordering::SeqCst, Ordering::SeqCst) };
+            compared(result.map(|before| before as u64).map_err(|before| before as u64), new as u64, failure);
+            if let Err(before) = result {
+                // SAFETY: as above.
+                unsafe { *expected = before };
+            }
+            c_int::from(result.is_ok())
         }
     )*};
 }
@@ -195,7 +338,7 @@ macro_rules! atomics {
             atomic(op::LOAD, access::READ, at as usize, order, frame!());
             // SAFETY: the program's atomic.
             let value = unsafe { (*at).load(Ordering::SeqCst) };
-            saw(value.into());
+            saw(value as u64);
             value
         }
 
@@ -208,7 +351,7 @@ macro_rules! atomics {
             atomic(op::STORE, access::WRITE, at as usize, order, frame!());
             // SAFETY: the program's atomic.
             unsafe { (*at).store(value, Ordering::SeqCst) };
-            saw(value.into());
+            saw(value as u64);
         }
 
         update! { $atomic, $number,
@@ -221,63 +364,7 @@ macro_rules! atomics {
             $nand: fetch_nand, |before, value| !(before & value);
         }
 
-        /// An atomic compare-exchange, which says whether it exchanged.
-        ///
-        /// # Safety
-        /// Called by the compiler's instrumentation.
-        #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C-unwind" fn $strong(
-            at: *const $atomic,
-            expected: *mut $number,
-            new: $number,
-            order: c_int,
-            failure: c_int,
-        ) -> c_int {
-            atomic(op::COMPARE_EXCHANGE, access::WRITE, at as usize, order, frame!());
-            // SAFETY: the program's atomic, and what it expects.
-            unsafe {
-                match (*at).compare_exchange(*expected, new, Ordering::SeqCst, Ordering::SeqCst) {
-                    Ok(before) => {
-                        changed(before.into(), new.into());
-                        1
-                    }
-                    Err(before) => {
-                        failed(failure, before.into());
-                        *expected = before;
-                        0
-                    }
-                }
-            }
-        }
-
-        /// As the strong one: it never fails for no reason.
-        ///
-        /// # Safety
-        /// Called by the compiler's instrumentation.
-        #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C-unwind" fn $weak(
-            at: *const $atomic,
-            expected: *mut $number,
-            new: $number,
-            order: c_int,
-            failure: c_int,
-        ) -> c_int {
-            atomic(op::COMPARE_EXCHANGE, access::WRITE, at as usize, order, frame!());
-            // SAFETY: the program's atomic, and what it expects.
-            unsafe {
-                match (*at).compare_exchange(*expected, new, Ordering::SeqCst, Ordering::SeqCst) {
-                    Ok(before) => {
-                        changed(before.into(), new.into());
-                        1
-                    }
-                    Err(before) => {
-                        failed(failure, before.into());
-                        *expected = before;
-                        0
-                    }
-                }
-            }
-        }
+        compare_exchange! { $atomic, $number, $strong, $weak }
 
         /// An atomic compare-exchange, which gives what was there.
         ///
@@ -293,27 +380,25 @@ macro_rules! atomics {
         ) -> $number {
             atomic(op::COMPARE_EXCHANGE, access::WRITE, at as usize, order, frame!());
             // SAFETY: the program's atomic.
-            match unsafe { (*at).compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst) } {
-                Ok(before) => {
-                    changed(before.into(), new.into());
-                    before
-                }
-                Err(before) => {
-                    failed(failure, before.into());
-                    before
-                }
-            }
+            let result = unsafe { (*at).compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst) };
+            compared(result.map(|before| before as u64).map_err(|before| before as u64), new as u64, failure);
+            result.unwrap_or_else(|before| before)
         }
     };
 }
 
-/// A compare-exchange that failed has only read.
-fn failed(number: c_int, value: u64) {
-    if is_on() {
-        rt().performed.access = access::READ;
-        rt().performed.order = engine_order(number);
+/// Notes what came of a compare-exchange. One that failed has only read.
+fn compared(result: Result<u64, u64>, new: u64, failure: c_int) {
+    match result {
+        Ok(before) => changed(before, new),
+        Err(before) => {
+            if is_on() {
+                rt().performed.access = access::READ;
+                rt().performed.order = engine_order(failure);
+            }
+            saw(before);
+        }
     }
-    saw(value);
 }
 
 atomics!(
@@ -379,4 +464,20 @@ atomics!(
     __tsan_atomic64_compare_exchange_strong,
     __tsan_atomic64_compare_exchange_weak,
     __tsan_atomic64_compare_exchange_val
+);
+atomics!(
+    AtomicU128,
+    u128,
+    __tsan_atomic128_load,
+    __tsan_atomic128_store,
+    __tsan_atomic128_exchange,
+    __tsan_atomic128_fetch_add,
+    __tsan_atomic128_fetch_sub,
+    __tsan_atomic128_fetch_and,
+    __tsan_atomic128_fetch_or,
+    __tsan_atomic128_fetch_xor,
+    __tsan_atomic128_fetch_nand,
+    __tsan_atomic128_compare_exchange_strong,
+    __tsan_atomic128_compare_exchange_weak,
+    __tsan_atomic128_compare_exchange_val
 );

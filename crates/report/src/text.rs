@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use std::fmt::Write as _;
 
-use selvedge_core::{Guarantee, Statistics, Verdict, Violation};
+use selvedge_core::{Guarantee, Remark, RemarkKind, Statistics, Verdict, Violation};
 
 use crate::{Report, table, trace, words};
 
@@ -98,6 +98,7 @@ pub fn to_text(report: &Report, style: &Style, replay: Option<&str>) -> String {
         text.push('\n');
     }
     paragraph(&mut text, style, &totals(&outcome.statistics));
+    remarks(&mut text, &outcome.statistics.remarks);
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
@@ -191,6 +192,31 @@ fn advice(reason: &str) -> &'static str {
         .map_or("ask for a smaller bound (--preemptions N), or make the program smaller.", |(_, advice)| {
             advice
         })
+}
+
+/// What there is to say of statements, a kind after the other: the first of each, and how many more there are.
+fn remarks(text: &mut String, remarks: &[Remark]) {
+    for kind in RemarkKind::ALL {
+        let places: Vec<&Remark> = remarks.iter().filter(|remark| remark.kind == kind).collect();
+        if places.is_empty() {
+            continue;
+        }
+        let (heading, shown) = match kind {
+            RemarkKind::Truncated => {
+                let count = words::count(places.len() as u64, "place");
+                (format!("Warning: values that do not fit are cut at {count}:"), 5)
+            }
+            RemarkKind::Unreached => ("Unreached:".to_string(), 20),
+        };
+        let _ = writeln!(text, "{heading}");
+        for Remark { location, text: statement, .. } in places.iter().take(shown) {
+            let _ = writeln!(text, "  {}", words::visible(&format!("{location}: {statement}")));
+        }
+        if places.len() > shown {
+            let _ = writeln!(text, "  and {} more", words::number((places.len() - shown) as u64));
+        }
+        text.push('\n');
+    }
 }
 
 /// The numbers of the whole run, as a sentence.

@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use selvedge_core::Location;
 use selvedge_promela::{Claims, Guide, Progress, Search, StoreKind};
 use selvedge_report::{Origin, Report};
 
 use super::{Answer, Checked, FrontEnd, Request};
 use crate::args::{Options, Simulate};
-use crate::output::{Status, emit, quote};
+use crate::output::{Status, quote};
 use crate::value::Memory;
 
 pub(super) const FRONT_END: FrontEnd = FrontEnd {
@@ -58,17 +57,6 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     if let (Some(path), Some(trail)) = (&given.trail, &checked.trail) {
         std::fs::write(path, trail).with_context(|| format!("cannot write {path}; choose another file"))?;
     }
-    if !checked.unreached.is_empty() && request.replay.is_none() {
-        let mut text = String::from("unreached:\n");
-        for (process, location, statement) in checked.unreached.iter().take(20) {
-            text += &format!("  {location}: {process}: {statement}\n");
-        }
-        let more = checked.unreached.len().saturating_sub(20);
-        if more > 0 {
-            text += &format!("  and {more} more\n");
-        }
-        emit(&mut std::io::stderr(), &text)?;
-    }
     let subject =
         request.file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let arguments = given.given().into_iter();
@@ -81,23 +69,8 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     let replay = checked.outcome.violation().map(|_| {
         format!("selvedge check {} --trace trace.json; selvedge replay trace.json", quote(&origin.file))
     });
-    let notes = warnings(&checked.truncated);
     let report = Report { subject, engine: "explicit".to_string(), outcome: checked.outcome };
-    Ok(Answer { checked: vec![Checked { report, origin, replay, notes }], reservation: None })
-}
-
-/// Values that did not fit: how many places, and the first of them.
-fn warnings(truncated: &[(Location, String)]) -> Option<String> {
-    let count = truncated.len();
-    let plural = if count == 1 { "place" } else { "places" };
-    let mut text = format!("warning: values that do not fit are cut at {count} {plural}:\n");
-    for (location, what) in truncated.iter().take(5) {
-        text += &format!("  {location}: {what}\n");
-    }
-    if count > 5 {
-        text += &format!("  and {} more\n", count - 5);
-    }
-    (count > 0).then_some(text)
+    Ok(Answer { checked: vec![Checked { report, origin, replay, notes: None }], reservation: None })
 }
 
 fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
@@ -115,8 +88,9 @@ fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
             Some(size) => {
                 let (size, functions) = size.split_once(',').unwrap_or((size, "3"));
                 let bytes: Memory = size.parse().map_err(|error| anyhow!("--store {text}: {error}"))?;
-                let functions =
-                    functions.parse().map_err(|_| anyhow!("--store {text}: expected bitstate=SIZE,K"))?;
+                let functions = functions.parse().ok().filter(|count| *count > 0);
+                let functions = functions
+                    .ok_or_else(|| anyhow!("--store {text}: expected bitstate=SIZE,K with K from 1 up"))?;
                 StoreKind::Bitstate { bytes: bytes.0, functions }
             }
             None => bail!("there is no store '{text}'; give exact, hashcompact or bitstate=SIZE"),
@@ -124,6 +98,11 @@ fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
     };
     if given.preemptions.is_some() && matches!(search, Search::Dfs | Search::Bfs) {
         bail!("--preemptions goes with --search layered or bcs; leave one of the two out");
+    }
+    if store != StoreKind::Exact && (search == Search::Bfs || given.shortest) {
+        bail!(
+            "--search bfs and --shortest need the states themselves; leave --store out, or search dfs or bcs"
+        );
     }
     Ok(selvedge_promela::Options {
         search,

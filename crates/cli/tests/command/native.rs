@@ -234,25 +234,35 @@ fn a_program_is_compiled_for_every_access() {
                 pthread_create(&t, 0, f, 0); x++; pthread_join(t, 0); return x != 2; }\n";
     std::fs::write(folder.join("race.c"), text).unwrap();
     std::fs::write(folder.join("wrong.c"), "int main(void) { return y; }\n").unwrap();
-    let compile = |words: &[&str]| {
+    let compile = |compiler: &str, words: &[&str]| {
         let mut command = selvedge(&[&["cc"][..], words].concat());
-        command.current_dir(&folder).env("XDG_CACHE_HOME", folder.join("cache"));
+        command.current_dir(&folder).env("XDG_CACHE_HOME", folder.join("cache")).env("SELVEDGE_CC", compiler);
         Seen::from(command.output().unwrap())
     };
-    let seen = compile(&["-O2", "-Wall", "-Werror", "-c", "race.c", "-o", "race.o"]);
-    assert_eq!((seen.status, seen.err.as_str()), (Some(0), ""), "{seen:?}");
-    let seen = compile(&["race.o", "-o", "race"]);
-    assert_eq!(seen.status, Some(0), "{seen:?}");
-    let program = folder.join("race");
-    assert!(Command::new(&program).status().unwrap().success(), "it runs by itself");
-    let seen = run(&["check", program.to_str().unwrap()], 1);
-    assert!(seen.out.contains("data-race at") && seen.out.contains("race.c:"), "{seen:?}");
-    assert!(seen.out.contains("data race on memory x"), "{seen:?}");
-    let seen = run(&["check", program.to_str().unwrap(), "--race-mode", "--strategy", "icb"], 1);
-    assert!(seen.out.contains("data-race"), "{seen:?}");
-    let seen = compile(&["-c", "wrong.c"]);
-    assert_eq!(seen.status, Some(1), "{seen:?}");
-    assert!(seen.err.contains("wrong.c:1"), "{seen:?}");
+    // By default gcc.
+    for compiler in ["", "clang"] {
+        if compiler == "clang" && Command::new(compiler).arg("--version").output().is_err() {
+            eprintln!("SKIPPED: a_program_is_compiled_for_every_access with clang: not installed");
+            continue;
+        }
+        let seen = compile(compiler, &["-O2", "-Wall", "-Werror", "-c", "race.c", "-o", "race.o"]);
+        assert_eq!((seen.status, seen.err.as_str()), (Some(0), ""), "{seen:?}");
+        let seen = compile(compiler, &["-Werror", "race.o", "-o", "race"]);
+        assert_eq!((seen.status, seen.err.as_str()), (Some(0), ""), "{seen:?}");
+        let program = folder.join("race");
+        assert!(Command::new(&program).status().unwrap().success(), "it runs by itself");
+        let seen = run(&["check", program.to_str().unwrap()], 1);
+        assert!(seen.out.contains("data-race at") && seen.out.contains("race.c:"), "{seen:?}");
+        assert!(seen.out.contains("data race on memory x"), "{seen:?}");
+        let seen = run(&["check", program.to_str().unwrap(), "--race-mode", "--strategy", "icb"], 1);
+        assert!(seen.out.contains("data-race"), "{seen:?}");
+        let seen = compile(compiler, &["-c", "wrong.c"]);
+        assert_eq!(seen.status, Some(1), "{seen:?}");
+        assert!(seen.err.contains("wrong.c:1"), "{seen:?}");
+    }
+    let seen = compile("no-such-compiler", &["-c", "race.c"]);
+    assert_eq!(seen.status, Some(2), "{seen:?}");
+    assert!(seen.err.contains("cannot compile with no-such-compiler"), "{seen:?}");
 }
 
 const CHOOSER: &str = r#"

@@ -183,32 +183,31 @@ fn unreached_code_is_what_spin_finds_unreached() {
             .collect();
         spin.sort_unstable();
         spin.dedup();
-        let words = ["check", &model, "--search", "dfs", "--no-por", "--all-errors", "--quiet"];
+        let words =
+            ["check", &model, "--search", "dfs", "--no-por", "--all-errors", "--quiet", "--json", "-"];
         let seen = Seen::from(selvedge(&words).output().unwrap());
-        let mut ours: Vec<u32> = seen
-            .err
-            .lines()
-            .filter_map(|line| line.trim_start().strip_prefix("model.pml:"))
-            .filter(|line| !line.contains("-end-"))
-            .map(|line| line.split(':').next().unwrap().parse().unwrap())
-            .collect();
+        let result: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+        let remarks = result["remarks"].as_array().map_or(&[][..], Vec::as_slice);
+        let (ends, rest): (Vec<_>, Vec<_>) =
+            remarks.iter().partition(|remark| remark["text"].as_str().unwrap().contains("-end-"));
+        let line = |remark: &&serde_json::Value| {
+            let place = remark["location"].as_str().unwrap().strip_prefix("model.pml:").unwrap();
+            place.split(':').next().unwrap().parse::<u32>().unwrap()
+        };
+        let mut ours: Vec<u32> = rest.iter().map(line).collect();
         ours.sort_unstable();
         ours.dedup();
         // Spin has a guard for reached once control was there. Here one that never held is listed too.
         let guard = |line: &&u32| text.lines().nth(**line as usize - 1).unwrap().contains("::");
         let more: Vec<&u32> = ours.iter().filter(|line| !spin.contains(line)).collect();
-        assert!(more.iter().all(guard), "{more:?}\n{text}\n{told}\n{}", seen.err);
-        assert!(spin.iter().all(|line| ours.contains(line)), "{text}\n{told}\n{}", seen.err);
-        assert_eq!(
-            seen.err.contains("-end-"),
-            told.lines().any(|l| l.contains("\"-end-\"")),
-            "{told}\n{}",
-            seen.err
-        );
+        assert!(more.iter().all(guard), "{more:?}\n{text}\n{told}\n{}", seen.out);
+        assert!(spin.iter().all(|line| ours.contains(line)), "{text}\n{told}\n{}", seen.out);
+        let end = told.lines().any(|line| line.contains("\"-end-\""));
+        assert_eq!(!ends.is_empty(), end, "{told}\n{}", seen.out);
     }
 }
 
-/// What the text says of statements is in the JSON too.
+/// What the text says of statements is in the JSON too, and in the text that is made of it.
 #[test]
 fn the_json_has_the_remarks() {
     let model = written(
@@ -226,4 +225,60 @@ fn the_json_has_the_remarks() {
     };
     assert!(has("truncated", "x = 300", ":2:") && has("unreached", "x = 2", ":3:"), "{}", seen.out);
     assert!(!has("unreached", "x = 300", ":2:"), "{}", seen.out);
+    let result = Path::new(&model).with_file_name("result.json");
+    std::fs::write(&result, &seen.out).unwrap();
+    let again = run(&["report", result.to_str().unwrap()], 0);
+    let (cut, dead) = again.out.split_once("Unreached:\n").unwrap_or_else(|| panic!("{}", again.out));
+    assert!(cut.contains("values that do not fit are cut at 1 place:\n  model.pml:2:"), "{cut}");
+    assert!(
+        dead.contains("model.pml:3:") && dead.contains("P: x = 2") && !dead.contains("x = 300"),
+        "{dead}"
+    );
+    // The same as the check itself prints.
+    assert_eq!(again.out, seen.err);
+}
+
+/// A claim watches: its steps are no switches of the program, in the text and in the JSON.
+#[test]
+fn the_steps_of_a_claim_are_no_switches() {
+    let text = |claim: &str| {
+        format!(
+            "byte x;\nactive proctype P() {{ x = 1; x = 2; assert(x != 3) }}\n\
+             active proctype Q() {{ (x == 2); x = 3 }}\n{claim}"
+        )
+    };
+    let switches = |name: &str, claim: &str| {
+        let model = written(name, &text(claim));
+        let seen = run(&["check", &model, "--json", "-"], 1);
+        let result: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+        let violation = &result["violation"];
+        let threads = violation["threads"].as_array().unwrap().len();
+        let count = violation["switches"].as_u64().unwrap();
+        let heading = format!("({} preemption, {count} switches", violation["preemptions"]);
+        assert!(seen.err.contains(&heading), "{heading}\n{}", seen.err);
+        (count, threads)
+    };
+    let plain = switches("promela-switches", "");
+    let claimed = switches("promela-switches-claim", "never { do :: x < 9 od }");
+    assert_eq!((plain, claimed), ((2, 2), (2, 3)));
+}
+
+/// What a store cannot do is refused, not done in another way.
+#[test]
+fn stores_of_hashes_refuse_what_they_cannot_do() {
+    let model = corpus("producer_consumer.pml");
+    for (words, expected) in [
+        (&["--search", "bfs", "--store", "bitstate=1M"][..], "need the states themselves"),
+        (&["--shortest", "--store", "hashcompact"], "need the states themselves"),
+        (&["--store", "bitstate=1M,0"], "with K from 1 up"),
+        (&["--store", "bitstate=many"], "bitstate=many"),
+        (&["--store", "full"], "give exact, hashcompact or bitstate=SIZE"),
+    ] {
+        let mut all = vec!["check", model.as_str()];
+        all.extend_from_slice(words);
+        let seen = run(&all, 2);
+        assert!(seen.err.contains(expected), "{}", seen.err);
+    }
+    let seen = run(&["check", &model, "--store", "bitstate=1M", "--search", "dfs"], 3);
+    assert!(seen.out.contains("expected coverage"), "{}", seen.out);
 }

@@ -42,11 +42,17 @@ fn place(source: &str, suffix: &str) -> PathBuf {
 /// Compiles a program of the corpus such that it tells of its accesses to memory.
 #[track_caller]
 pub(crate) fn instrument(source: &str, flags: &[&str]) -> PathBuf {
+    instrument_with(["gcc", "g++"], source, flags)
+}
+
+/// The same with another compiler, of C and of C++.
+#[track_caller]
+pub(crate) fn instrument_with(compilers: [&str; 2], source: &str, flags: &[&str]) -> PathBuf {
     let program = place(source, "-instrumented");
     let mut words: Vec<OsString> =
         vec!["-Wall".into(), corpus().join(source).into(), "-o".into(), (&program).into()];
     words.extend(flags.iter().map(OsString::from));
-    let compiler = if source.ends_with(".cpp") { "g++" } else { "gcc" };
+    let compiler = compilers[usize::from(source.ends_with(".cpp"))];
     let output = selvedge_native::compiler(compiler, &words).unwrap().output().unwrap();
     assert!(output.status.success(), "{source}\n{}", String::from_utf8_lossy(&output.stderr));
     program

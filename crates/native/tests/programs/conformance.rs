@@ -1,13 +1,14 @@
 //! Programs that print what each function returns: an ordinary run and runs under control must print the same.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use selvedge_native::{Named, NativeProgram, Parameters, Search};
 
-use crate::common::{compile, has};
+use crate::common::{compile, corpus, has};
 
 /// What a program prints by itself.
-fn natively(program: &std::path::Path) -> String {
+fn natively(program: &Path) -> String {
     let output = Command::new(program).stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{}: {}", program.display(), output.status);
     String::from_utf8(output.stdout).unwrap()
@@ -94,6 +95,16 @@ fn cancellation() {
 }
 
 #[test]
+fn error_codes() {
+    check("codes.c", 50);
+}
+
+#[test]
+fn cancellation_at_files_and_sockets() {
+    check("cancel_io.c", 10);
+}
+
+#[test]
 fn c11_threads() {
     check("c11.c", 100);
 }
@@ -136,7 +147,7 @@ fn an_execution_that_changes_its_process_has_it_alone() {
 /// In how many processes so many executions are.
 fn processes(name: &str, more: &[&str]) -> (usize, u64) {
     let path = compile("conformance/process.c", &[]);
-    let log = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&log, "").unwrap();
     let arguments = [log.to_str().unwrap()].into_iter().chain(more.iter().copied()).map(String::from);
     let program = NativeProgram::open(&path).unwrap().arguments(arguments);
@@ -159,4 +170,52 @@ fn a_process_runs_many_executions_unless_they_leave_something_behind() {
     assert_eq!((one, executions), (1, 50));
     let (many, executions) = processes("executions-that-leave-their-folder", &["/"]);
     assert!(many as u64 >= executions, "{executions} executions in {many} processes");
+}
+
+/// Functions of the runtime that no program of the suite calls, and why.
+const NOT_CALLED: [(&str, &str); 5] = [
+    (
+        "__",
+        "called by the compiler, the linker or the C library, and intrinsics that an ordinary run does not have",
+    ),
+    ("reach_error", "an intrinsic that an ordinary run does not have"),
+    ("selvedge_choose", "an intrinsic that an ordinary run does not have"),
+    ("pthread_yield", "the C library has it for old executables alone"),
+    ("fork", "an execution with it is refused"),
+];
+
+/// Every function that the runtime stands in for is called by a program of the suite, or has a reason not to be.
+#[test]
+fn every_function_is_called_by_a_program_of_the_suite() {
+    let sources = |folder: &Path| -> String {
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        files.map(|path| std::fs::read_to_string(path).unwrap()).collect()
+    };
+    let programs = sources(&corpus().join("conformance"));
+    let runtime = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../pthread/src"));
+    let written_out = runtime.split("#[unsafe(no_mangle)]").skip(1).filter_map(|text| {
+        let (_, rest) = text.split_once(" fn ")?;
+        let name = rest.split(['(', '<']).next()?;
+        (!name.starts_with('$')).then_some(name)
+    });
+    // Those of `io.rs` are in a list.
+    let listed = runtime.lines().filter_map(|line| {
+        let (text, rest) = line.strip_prefix("    c\"")?.split_once("\" ")?;
+        rest.starts_with(&format!("{text}(")).then_some(text)
+    });
+    let names: Vec<&str> = written_out.chain(listed).collect();
+    assert!(names.contains(&"pthread_mutex_lock") && names.contains(&"pwrite64"), "{names:?}");
+    let is_called = |name: &str| {
+        programs.match_indices(&format!("{name}(")).any(|(at, _)| {
+            let before = programs[..at].chars().next_back();
+            !before.is_some_and(|before| before.is_alphanumeric() || before == '_')
+        })
+    };
+    let excused = |name: &str| NOT_CALLED.iter().any(|(begin, _)| name.starts_with(begin));
+    let missing: Vec<&&str> = names.iter().filter(|name| !excused(name) && !is_called(name)).collect();
+    assert!(missing.is_empty(), "no program of corpus/c/conformance calls {missing:?}");
+    for (begin, reason) in NOT_CALLED {
+        let needed = names.iter().any(|name| name.starts_with(begin) && !is_called(name));
+        assert!(needed, "{begin} is called or gone, and need not be excused ({reason})");
+    }
 }

@@ -1,19 +1,27 @@
 //! Programs that tell of every access to memory.
 
-use crate::common::{compile, corpus, has, instrument};
+use crate::common::{compile, corpus, has, instrument, instrument_with};
 use crate::examples::check_program;
 
-#[test]
-fn every_program_with_atomics_is_as_it_says() {
-    if !has("gcc", "every_program_with_atomics_is_as_it_says")
-        || !has("g++", "every_program_with_atomics_is_as_it_says")
-    {
+fn check_all(compilers: [&str; 2], flags: &[&str], test: &str) {
+    if !compilers.iter().all(|compiler| has(compiler, test)) {
         return;
     }
     for entry in std::fs::read_dir(corpus().join("atomics")).unwrap() {
         let source = format!("atomics/{}", entry.unwrap().file_name().into_string().unwrap());
-        check_program(&source, &instrument(&source, &[]), &["icb", "cb-por"]);
+        check_program(&source, &instrument_with(compilers, &source, flags), &["icb", "cb-por"]);
     }
+}
+
+#[test]
+fn every_program_with_atomics_is_as_it_says() {
+    check_all(["gcc", "g++"], &[], "every_program_with_atomics_is_as_it_says");
+}
+
+/// Clang has atomics of sixteen bytes as functions of a library unless it is told that the processor has them.
+#[test]
+fn every_program_with_atomics_is_as_it_says_with_clang() {
+    check_all(["clang", "clang++"], &["-mcx16"], "every_program_with_atomics_is_as_it_says_with_clang");
 }
 
 /// In race mode every access is a step, and so a race need not be found to see what it does.

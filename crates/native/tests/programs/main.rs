@@ -4,6 +4,7 @@
 
 mod common;
 mod conformance;
+mod counted;
 mod examples;
 mod generated;
 mod instrumented;

@@ -3,6 +3,7 @@
 use super::{Chan, Interpreter, Process, State, Trouble};
 use crate::ast::{Access, Basic, ChanTest, Expr, ExprKind, Place, Proctype, RecvArg, Type, VarRef};
 use crate::parser::{apply_binary, apply_unary};
+use crate::trail::Numbers;
 
 impl<'m> Interpreter<'m> {
     /// The body of a process; `None` stands for the claim.
@@ -199,11 +200,13 @@ impl<'m> Interpreter<'m> {
                 )
             }
             ExprKind::PcValue(who) => {
-                // A number that is equal for two processes of a type exactly when they stand alike.
                 let who = self.eval(state, pid, who)?;
                 let process = usize::try_from(who).ok().and_then(|who| state.procs.get(who));
-                let point = process.and_then(|p| p.point.as_ref().map(|point| (p.ty, point)));
-                point.map_or(-1, |(ty, point)| self.statement(&self.model.procs[ty], point).id.0 as i32)
+                process.map_or(0, |process| {
+                    let body = &self.model.procs[process.ty];
+                    let stmt = process.point.as_ref().map(|point| self.statement(body, point).id);
+                    Numbers::of(self.model).state(process.ty, stmt)
+                })
             }
             ExprKind::GetPriority(who) => {
                 let who = self.eval(state, pid, who)?;

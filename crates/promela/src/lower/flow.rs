@@ -280,6 +280,12 @@ impl<'a> Lowerer<'a> {
                 valid_end: element == graph.end || has("end"),
                 progress: has("progress"),
                 is_end: element == graph.end,
+                // Nobody asks where a claim or a trace is.
+                state: if self.process < self.model.procs.len() {
+                    self.numbers.state(self.process, this.stmt.map(|stmt| stmt.id))
+                } else {
+                    0
+                },
                 ample: false,
             });
         }

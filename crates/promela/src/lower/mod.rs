@@ -10,6 +10,7 @@ use std::rc::Rc;
 use crate::ast::{Model, Proctype, VarRef};
 use crate::error::{Diagnostic, Error, Pos};
 use crate::program::{ChanType, Code, Create, Op, Pattern, Process, Program, Trans, Watch};
+use crate::trail::Numbers;
 
 use layout::Layout;
 
@@ -40,6 +41,7 @@ pub(crate) fn lower(model: Rc<Model>, claim: Option<usize>, watch: bool) -> Resu
 
 pub(crate) struct Lowerer<'a> {
     model: &'a Model,
+    numbers: Numbers,
     /// The process types; then the claim and the trace, if they are checked.
     sources: Vec<&'a Proctype>,
     layouts: Vec<Layout>,
@@ -72,6 +74,7 @@ impl<'a> Lowerer<'a> {
         let priority = model.uses_priority;
         Lowerer {
             model,
+            numbers: Numbers::of(model),
             sources: Vec::new(),
             layouts: Vec::new(),
             globals: Layout::default(),

@@ -149,11 +149,13 @@ impl Parser {
             self.next();
             let escape = self.one_statement(Vec::new(), list)?;
             let labels = std::mem::take(&mut statement.labels);
-            let unwrap = |s: Stmt| match s.kind {
+            // As in Spin, a part without braces is an element of the model only now, the escape first.
+            let mut unwrap = |s: Stmt| match s.kind {
                 StmtKind::Block(seq) if s.labels.is_empty() => seq,
-                _ => vec![s],
+                _ => vec![Stmt { id: self.fresh(), ..s }],
             };
-            let kind = StmtKind::Unless(unwrap(statement), unwrap(escape));
+            let escape = unwrap(escape);
+            let kind = StmtKind::Unless(unwrap(statement), escape);
             statement = Stmt { id: self.fresh(), labels, kind, at };
         }
         list.push(statement);

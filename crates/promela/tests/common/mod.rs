@@ -100,6 +100,16 @@ pub(crate) fn ask_spin(path: &Path, flags: &[&str]) -> Option<Spin> {
 
 /// Asks Spin without reduction, with options for its optimisations of the model.
 pub(crate) fn ask_spin_with(path: &Path, optimisations: &[&str], flags: &[&str]) -> Option<Spin> {
+    let (spin, cut) = run_spin(path, optimisations, flags, 1_000_000)?;
+    (!cut).then_some(spin)
+}
+
+/// Asks Spin breadth first, to a depth; the answer, and whether there is more beyond it.
+pub(crate) fn ask_spin_to_depth(path: &Path, depth: u64) -> Option<(Spin, bool)> {
+    run_spin(path, &["-o1", "-o2", "-o3"], &["-DNOCLAIM", "-DBFS"], depth)
+}
+
+fn run_spin(path: &Path, optimisations: &[&str], flags: &[&str], depth: u64) -> Option<(Spin, bool)> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let name = path.file_name().expect("a file");
     for entry in std::fs::read_dir(path.parent().expect("a folder")).expect("it can be read") {
@@ -122,14 +132,12 @@ pub(crate) fn ask_spin_with(path: &Path, optimisations: &[&str], flags: &[&str])
     compile.extend_from_slice(&["-o", "pan", "pan.c"]);
     run("gcc", &compile)?;
     let pan = folder.path().join("pan");
-    let text = run(&pan.display().to_string(), &["-c0", "-m1000000", "-w18"])?;
+    let text = run(&pan.display().to_string(), &["-c0", &format!("-m{depth}"), "-w18"])?;
     let number = |suffix: &str| {
         let line = text.lines().find(|line| line.contains(suffix))?;
         line.split_whitespace().next()?.parse::<f64>().ok().map(|n| n as u64)
     };
     let errors = text.lines().find_map(|line| line.split("errors: ").nth(1))?.trim().parse().ok()?;
-    if text.contains("max search depth too small") {
-        return None;
-    }
-    Some(Spin { states: number("states, stored")?, transitions: number("transitions (=")?, errors })
+    let spin = Spin { states: number("states, stored")?, transitions: number("transitions (=")?, errors };
+    Some((spin, text.contains("max search depth too small")))
 }

@@ -1,0 +1,87 @@
+//! Cancellation points that wait for files, sockets and processes: a thread that has been asked to end ends there, if it
+//! has not turned cancellation off. Otherwise they are the system's. A thread that is waiting in the system already is
+//! not woken.
+
+use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
+
+use crate::cancel;
+use crate::runtime::is_on;
+use crate::site::frame;
+use crate::sys::real;
+
+type Pointer = *mut c_void;
+type Path = *const c_char;
+
+/// Functions at which a thread can be cancelled, with when. A last argument that is optional is passed on either way.
+macro_rules! points {
+    ($($text:literal $name:ident($($argument:ident: $type:ty),*) -> $result:ty $(, if $when:expr)?;)*) => {$(
+        /// A cancellation point.
+        ///
+        /// # Safety
+        /// As the C library's.
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
+            if is_on() $(&& $when)? {
+                cancel::act(frame!());
+            }
+            // SAFETY: passed on.
+            unsafe { real!($text, fn($($type),*) -> $result)($($argument),*) }
+        }
+    )*};
+}
+
+/// The command of `fcntl` that waits for a lock.
+const F_SETLKW: c_int = 7;
+
+points! {
+    c"accept" accept(socket: c_int, address: Pointer, length: Pointer) -> c_int;
+    c"accept4" accept4(socket: c_int, address: Pointer, length: Pointer, flags: c_int) -> c_int;
+    c"close" close(file: c_int) -> c_int;
+    c"connect" connect(socket: c_int, address: Pointer, length: c_uint) -> c_int;
+    c"creat" creat(path: Path, mode: c_uint) -> c_int;
+    c"creat64" creat64(path: Path, mode: c_uint) -> c_int;
+    c"fcntl" fcntl(file: c_int, command: c_int, argument: Pointer) -> c_int, if command == F_SETLKW;
+    c"fcntl64" fcntl64(file: c_int, command: c_int, argument: Pointer) -> c_int, if command == F_SETLKW;
+    c"fdatasync" fdatasync(file: c_int) -> c_int;
+    c"fsync" fsync(file: c_int) -> c_int;
+    c"lockf" lockf(file: c_int, command: c_int, length: c_long) -> c_int;
+    c"lockf64" lockf64(file: c_int, command: c_int, length: c_long) -> c_int;
+    c"msync" msync(at: Pointer, length: usize, flags: c_int) -> c_int;
+    c"open" open(path: Path, flags: c_int, mode: c_uint) -> c_int;
+    c"open64" open64(path: Path, flags: c_int, mode: c_uint) -> c_int;
+    c"openat" openat(folder: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int;
+    c"openat64" openat64(folder: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int;
+    c"pause" pause() -> c_int;
+    c"poll" poll(files: Pointer, count: usize, time: c_int) -> c_int;
+    c"ppoll" ppoll(files: Pointer, count: usize, time: Pointer, mask: Pointer) -> c_int;
+    c"pread" pread(file: c_int, to: Pointer, size: usize, offset: c_long) -> isize;
+    c"pread64" pread64(file: c_int, to: Pointer, size: usize, offset: c_long) -> isize;
+    c"pselect" pselect(
+        count: c_int, read: Pointer, write: Pointer, except: Pointer, time: Pointer, mask: Pointer
+    ) -> c_int;
+    c"pwrite" pwrite(file: c_int, from: Pointer, size: usize, offset: c_long) -> isize;
+    c"pwrite64" pwrite64(file: c_int, from: Pointer, size: usize, offset: c_long) -> isize;
+    c"read" read(file: c_int, to: Pointer, size: usize) -> isize;
+    c"readv" readv(file: c_int, parts: Pointer, count: c_int) -> isize;
+    c"recv" recv(socket: c_int, to: Pointer, size: usize, flags: c_int) -> isize;
+    c"recvfrom" recvfrom(
+        socket: c_int, to: Pointer, size: usize, flags: c_int, address: Pointer, length: Pointer
+    ) -> isize;
+    c"recvmsg" recvmsg(socket: c_int, message: Pointer, flags: c_int) -> isize;
+    c"select" select(count: c_int, read: Pointer, write: Pointer, except: Pointer, time: Pointer) -> c_int;
+    c"send" send(socket: c_int, from: Pointer, size: usize, flags: c_int) -> isize;
+    c"sendmsg" sendmsg(socket: c_int, message: Pointer, flags: c_int) -> isize;
+    c"sendto" sendto(
+        socket: c_int, from: Pointer, size: usize, flags: c_int, address: Pointer, length: c_uint
+    ) -> isize;
+    c"sigsuspend" sigsuspend(mask: Pointer) -> c_int;
+    c"sigtimedwait" sigtimedwait(set: Pointer, info: Pointer, time: Pointer) -> c_int;
+    c"sigwaitinfo" sigwaitinfo(set: Pointer, info: Pointer) -> c_int;
+    c"system" system(command: Path) -> c_int;
+    c"tcdrain" tcdrain(file: c_int) -> c_int;
+    c"wait" wait(status: *mut c_int) -> c_int;
+    c"waitid" waitid(kind: c_int, id: c_uint, info: Pointer, options: c_int) -> c_int;
+    c"waitpid" waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
+    c"write" write(file: c_int, from: Pointer, size: usize) -> isize;
+    c"writev" writev(file: c_int, parts: Pointer, count: c_int) -> isize;
+}
