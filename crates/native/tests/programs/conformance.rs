@@ -179,7 +179,7 @@ fn a_process_runs_many_executions_unless_they_leave_something_behind() {
 }
 
 /// Functions of the runtime that no program of the suite calls, and why.
-const NOT_CALLED: [(&str, &str); 5] = [
+const NOT_CALLED: [(&str, &str); 6] = [
     (
         "__",
         "called by the compiler, the linker or the C library, and intrinsics that an ordinary run does not have",
@@ -187,6 +187,7 @@ const NOT_CALLED: [(&str, &str); 5] = [
     ("reach_error", "an intrinsic that an ordinary run does not have"),
     ("selvedge_choose", "an intrinsic that an ordinary run does not have"),
     ("pthread_yield", "the C library has it for old executables alone"),
+    ("_pthread_cleanup_", "the C library has them for old executables alone"),
     ("fork", "an execution with it is refused"),
 ];
 
