@@ -37,6 +37,10 @@ const LONGEST: usize = 1 << 18;
 /// So many executions may wait to be run, for each core; and so many are looked at to find them.
 const WANTED: usize = 4;
 const TOLD: usize = 32;
+/// The first executions take longer than those after them. Then it pays to have one run by another core if it takes so
+/// long, since to hand it over takes time too.
+const FIRST: u32 = 16;
+const WORTH_IT: Duration = Duration::from_micros(100);
 /// How often a worker looks whether it is to end.
 const SLICE: Duration = Duration::from_millis(20);
 
@@ -200,7 +204,7 @@ impl Shared {
         while let Some(plan) = self.next() {
             if zygote.is_none() {
                 let _one_by_one = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
-                zygote = program.start().ok();
+                zygote = program.start(false).ok();
             }
             let run = zygote.as_mut().and_then(|zygote| self.run(zygote, program, &plan));
             let failed = run.is_none();
@@ -273,10 +277,15 @@ pub(crate) struct Pool {
     /// What was foreseen for after the next execution and is still to be run, and how much was foreseen in all.
     foreseen: Vec<Arc<Course>>,
     told: usize,
+    /// How long the search's own executions take, on average, and how many have been looked at.
+    usual: Duration,
+    looked_at: u32,
+    /// However short they are.
+    eager: bool,
 }
 
 impl Pool {
-    pub(crate) fn new(jobs: usize, counts: Arc<Counts>) -> Self {
+    pub(crate) fn new(jobs: usize, eager: bool, counts: Arc<Counts>) -> Self {
         let shared = Shared {
             state: Mutex::default(),
             work: Condvar::new(),
@@ -285,12 +294,27 @@ impl Pool {
             counts,
             jobs,
         };
-        Pool { shared: Arc::new(shared), workers: Vec::new(), foreseen: Vec::new(), told: 0 }
+        Pool {
+            shared: Arc::new(shared),
+            workers: Vec::new(),
+            foreseen: Vec::new(),
+            told: 0,
+            usual: Duration::ZERO,
+            looked_at: 0,
+            eager,
+        }
     }
 
-    /// Whether there is soon nothing to do for the workers.
+    /// An execution of the search's own has taken so long.
+    pub(crate) fn took(&mut self, time: Duration) {
+        self.looked_at = self.looked_at.saturating_add(1);
+        self.usual = (self.usual * 7 + time) / 8;
+    }
+
+    /// Whether it pays to run executions ahead, and there is soon nothing to do for the workers.
     pub(crate) fn wants_more(&self) -> bool {
-        self.shared.lock().queue.len() < WANTED * self.shared.jobs / 2
+        let pays = self.eager || self.looked_at >= FIRST && self.usual >= WORTH_IT;
+        pays && self.shared.lock().queue.len() < WANTED * self.shared.jobs / 2
     }
 
     /// A later execution will begin like this. Says whether more of them are of use.
@@ -319,10 +343,20 @@ impl Pool {
                 }
             }
         }
-        state.queue.retain(|queued| **queued != *plan);
+        // What waits to be run is run next; but the first of all has nobody to run it.
+        let queued = state.queue.iter().position(|queued| **queued == *plan);
+        if let Some(plan) = queued.and_then(|at| state.queue.remove(at))
+            && !self.workers.is_empty()
+        {
+            state.queue.push_front(plan);
+            state.occupied = false;
+            shared.work.notify_one();
+        }
         let began = Instant::now();
         let limit = program.how_patient() / 8;
-        while state.running.iter().any(|running| **running == *plan) {
+        let is_coming =
+            |state: &State| state.running.iter().chain(&state.queue).any(|other| **other == *plan);
+        while is_coming(&state) {
             if state.occupied {
                 state.occupied = false;
                 shared.work.notify_one();
@@ -333,6 +367,7 @@ impl Pool {
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
             state.awaited = false;
         }
+        state.queue.retain(|queued| **queued != *plan);
         let run = state.take(plan);
         state.occupied = run.is_none();
         let is_work = !state.queue.is_empty();

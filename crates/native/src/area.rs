@@ -19,7 +19,15 @@ use crate::protocol::{Answer, Area, LOG, MAGIC, PLAN, Record, TEXT, turn};
 pub(crate) struct SharedArea {
     area: *mut Area,
     file: File,
+    /// Whether to look for a while whether it is this side's turn before waiting for it: to be woken takes longer than a
+    /// short execution.
+    looks: bool,
 }
+
+/// So often a side looks at most.
+const LOOKS: u32 = 4096;
+/// And so often when it had better not, to find out whether that is still so.
+const FEW_LOOKS: u32 = 256;
 
 /// An anonymous file in memory.
 pub(crate) fn memory_file(name: &std::ffi::CStr) -> io::Result<File> {
@@ -31,7 +39,8 @@ pub(crate) fn memory_file(name: &std::ffi::CStr) -> io::Result<File> {
 }
 
 impl SharedArea {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// With `looks`, both sides look for their turn for a while before they wait for it, each on a core of its own.
+    pub(crate) fn new(looks: bool) -> io::Result<Self> {
         let file = memory_file(c"selvedge")?;
         let length = size_of::<Area>();
         file.set_len(length as u64)?;
@@ -46,9 +55,10 @@ impl SharedArea {
             let area = at.cast::<Area>();
             (&raw mut (*area).magic).write(MAGIC);
             (*area).turn.store(turn::PROGRAM, Ordering::Release);
+            (*area).looks.store(if looks { LOOKS } else { 0 }, Ordering::Relaxed);
             area
         };
-        Ok(SharedArea { area, file })
+        Ok(SharedArea { area, file, looks })
     }
 
     pub(crate) fn descriptor(&self) -> RawFd {
@@ -118,6 +128,9 @@ impl SharedArea {
     /// Whether it is this side's turn; waits for that for at most so long.
     pub(crate) fn wait(&self, limit: Duration) -> bool {
         let area = self.get();
+        if self.looks && self.look() {
+            return true;
+        }
         if area.turn.load(Ordering::Acquire) == turn::PROGRAM {
             let time = libc::timespec {
                 tv_sec: limit.as_secs() as libc::time_t,
@@ -130,6 +143,22 @@ impl SharedArea {
             }
         }
         area.turn.load(Ordering::Acquire) != turn::PROGRAM
+    }
+
+    /// Looks for a while whether it is this side's turn. Where that has not helped, it is done less.
+    fn look(&self) -> bool {
+        let area = self.get();
+        let looks = area.looks.load(Ordering::Relaxed);
+        let give_way = || {
+            // SAFETY: takes nothing.
+            unsafe { libc::sched_yield() };
+        };
+        let found = area.look(|| area.turn.load(Ordering::Acquire) != turn::PROGRAM, give_way);
+        let next = if found { (2 * looks).min(LOOKS) } else { (looks / 2).max(FEW_LOOKS) };
+        if next != looks {
+            area.looks.store(next, Ordering::Relaxed);
+        }
+        found
     }
 
     /// How the process of the execution ended, once it has.

@@ -112,8 +112,12 @@ impl<'a> NativeExecution<'a> {
             Some(run) => self.program.set_printed(&run.output),
             None => {
                 self.program.clear_output();
+                let began = self.pool.is_some().then(Instant::now);
                 self.zygote.request(&self.planned, self.foresight > BLIND);
                 self.wait();
+                if let (Some(pool), Some(began)) = (&mut self.pool, began) {
+                    pool.took(began.elapsed());
+                }
             }
         }
         match self.read() {

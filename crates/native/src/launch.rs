@@ -64,6 +64,7 @@ pub struct NativeProgram {
     nondet: (i32, i32),
     suspects: Vec<String>,
     jobs: u32,
+    eager: bool,
     ahead: Arc<Counts>,
 }
 
@@ -96,6 +97,7 @@ impl NativeProgram {
             nondet: (0, 2),
             suspects: found.suspects,
             jobs: 1,
+            eager: false,
             ahead: Arc::default(),
         })
     }
@@ -154,6 +156,18 @@ impl NativeProgram {
         NativeProgram { jobs, ..self }
     }
 
+    /// Whether executions are run ahead however short they are. (They are not, if it takes longer to hand one over than to
+    /// run it.)
+    ///
+    /// ```no_run
+    /// # use selvedge_native::NativeProgram;
+    /// let program = NativeProgram::open("./a.out".as_ref()).unwrap().jobs(2).eager(true);
+    /// ```
+    #[must_use]
+    pub fn eager(self, eager: bool) -> Self {
+        NativeProgram { eager, ..self }
+    }
+
     /// How many executions were run ahead of time so far; nothing is counted on one core.
     ///
     /// ```no_run
@@ -180,6 +194,7 @@ impl NativeProgram {
             nondet: self.nondet,
             suspects: Vec::new(),
             jobs: 1,
+            eager: self.eager,
             ahead: Arc::default(),
         })
     }
@@ -238,11 +253,12 @@ impl NativeProgram {
     }
 
     /// Starts it, and waits until it is about to enter `main`.
-    pub(crate) fn start(&self) -> Result<Zygote, LaunchError> {
+    pub(crate) fn start(&self, alone: bool) -> Result<Zygote, LaunchError> {
         let failed = |what: &str, error: &dyn fmt::Display| {
             LaunchError(format!("{}: {what}: {error}", self.path.display()))
         };
-        let area = SharedArea::new().map_err(|error| failed("no memory to share with it", &error))?;
+        let looks = alone && std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        let area = SharedArea::new(looks).map_err(|error| failed("no memory to share with it", &error))?;
         area.get().race_mode.store(u32::from(self.race_mode), Ordering::Relaxed);
         let (from, to) = self.nondet;
         area.get().nondet_from.store(from as u32, Ordering::Relaxed);
@@ -335,8 +351,8 @@ impl NativeProgram {
 
 impl Program for NativeProgram {
     fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError> {
-        let pool = (self.jobs > 1).then(|| Pool::new(self.jobs as usize, self.ahead.clone()));
-        Ok(Box::new(NativeExecution::new(self, self.start()?, pool)))
+        let pool = (self.jobs > 1).then(|| Pool::new(self.jobs as usize, self.eager, self.ahead.clone()));
+        Ok(Box::new(NativeExecution::new(self, self.start(true)?, pool)))
     }
 }
 

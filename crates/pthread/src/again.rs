@@ -231,6 +231,7 @@ extern "C-unwind" fn next() -> ! {
     futex_wake(&area.turn, false);
     // While the controlling side reads the log.
     put_back(control);
+    area.look(|| area.request.load(Ordering::Acquire) != taken, sys::give_way);
     while area.request.load(Ordering::Acquire) == taken {
         futex_wait(&area.request, taken, false);
     }

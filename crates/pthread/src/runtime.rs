@@ -333,6 +333,7 @@ impl Runtime {
         area.log_length.store(self.log_length as u32, Ordering::Relaxed);
         area.turn.store(turn::CONTROLLER, Ordering::Release);
         futex_wake(&area.turn, false);
+        area.look(|| area.turn.load(Ordering::Acquire) == turn::PROGRAM, sys::give_way);
         while area.turn.load(Ordering::Acquire) != turn::PROGRAM {
             futex_wait(&area.turn, turn::CONTROLLER, false);
         }

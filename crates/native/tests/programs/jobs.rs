@@ -34,7 +34,7 @@ fn same(open: &dyn Fn() -> NativeProgram, search: &Search) -> Ahead {
     let mut ahead = Ahead::default();
     let mut first = None;
     for jobs in 1..=3 {
-        let program = open().jobs(jobs);
+        let program = open().jobs(jobs).eager(true);
         let outcome = search.check(&program, None, &mut |_| ()).map(essence);
         // What was printed is of interest in a counterexample.
         let violated = outcome.as_ref().is_ok_and(|outcome| outcome.violation().is_some());
@@ -138,7 +138,7 @@ fn no_process_is_left() {
         return;
     }
     let path = compile(&write("jobs-locks", LOCKS), &[]);
-    let program = NativeProgram::open(&path).unwrap().jobs(3);
+    let program = NativeProgram::open(&path).unwrap().jobs(3).eager(true);
     let endless = Search { strategy: Named::Icb, parameters: Parameters::bounded(9), ..Search::default() };
     let limited = Search { time: Some(Duration::from_millis(300)), ..endless.clone() };
     let outcome = limited.check(&program, None, &mut |_| ()).unwrap();
@@ -171,7 +171,8 @@ fn what_does_not_come_back_is_given_up_when_it_is_asked_for() {
     let path = compile(&write("jobs-stuck", STUCK), &[]);
     let icb = Search { strategy: Named::Icb, ..Search::default() };
     let stuck = |jobs| {
-        let program = NativeProgram::open(&path).unwrap().patience(Duration::from_secs(1)).jobs(jobs);
+        let program =
+            NativeProgram::open(&path).unwrap().patience(Duration::from_secs(1)).jobs(jobs).eager(true);
         icb.check(&program, None, &mut |_| ()).unwrap_err().to_string()
     };
     let alone = stuck(1);
