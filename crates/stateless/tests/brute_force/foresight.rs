@@ -1,9 +1,11 @@
 //! What strategies foresee is what they ask for later.
 
-use selvedge_core::{Bounds, Decision, Measure};
+use selvedge_core::Decision;
 use selvedge_stateless::strategy::{Named, Parameters};
 use selvedge_stateless::{Choice, Explorer, Finished, Onward, Point, Prefix, Report, Settings, Strategy};
 use selvedge_testgen::{Interpreter, Theme, generate};
+
+use crate::spy::as_the_inner_one_says;
 
 type Beginning = (Vec<Decision>, Onward);
 
@@ -47,25 +49,11 @@ impl Strategy for Seer {
         self.inner.learns()
     }
 
-    fn bound(&self) -> Option<(Measure, u32)> {
-        self.inner.bound()
-    }
-
-    fn exhausted(&self) -> Option<Bounds> {
-        self.inner.exhausted()
-    }
-
-    fn cut(&self) -> bool {
-        self.inner.cut()
-    }
-
     fn wants_pending(&self) -> bool {
         self.inner.wants_pending()
     }
 
-    fn in_order(&self) -> bool {
-        self.inner.in_order()
-    }
+    as_the_inner_one_says!();
 }
 
 #[test]

@@ -1,8 +1,30 @@
 //! A strategy that notes which executions another strategy asked for.
 
-use selvedge_core::{Bounds, Decision, Measure, Outcome};
+use selvedge_core::{Decision, Outcome};
 use selvedge_stateless::{Choice, Explorer, Finished, Point, Prefix, Settings, Strategy};
 use selvedge_testgen::Interpreter;
+
+/// What a strategy says of itself is what the one says that it is made of.
+macro_rules! as_the_inner_one_says {
+    () => {
+        fn bound(&self) -> Option<(selvedge_core::Measure, u32)> {
+            self.inner.bound()
+        }
+
+        fn exhausted(&self) -> Option<selvedge_core::Bounds> {
+            self.inner.exhausted()
+        }
+
+        fn cut(&self) -> bool {
+            self.inner.cut()
+        }
+
+        fn in_order(&self) -> bool {
+            self.inner.in_order()
+        }
+    };
+}
+pub(crate) use as_the_inner_one_says;
 
 /// An execution that was run.
 #[derive(Clone, Debug)]
@@ -38,21 +60,7 @@ impl Strategy for Spy<'_> {
         self.inner.finished(execution);
     }
 
-    fn bound(&self) -> Option<(Measure, u32)> {
-        self.inner.bound()
-    }
-
-    fn exhausted(&self) -> Option<Bounds> {
-        self.inner.exhausted()
-    }
-
-    fn cut(&self) -> bool {
-        self.inner.cut()
-    }
-
-    fn in_order(&self) -> bool {
-        self.inner.in_order()
-    }
+    as_the_inner_one_says!();
 }
 
 /// What came of a search.
