@@ -3,6 +3,8 @@
 //! `cargo run --release` here measures and writes RESULTS.md; with `-- --quick` it takes a tenth of the time and writes
 //! nothing. It needs gcc.
 
+#[path = "../../peers/src/results.rs"]
+mod results;
 #[path = "../../peers/src/table.rs"]
 mod table;
 
@@ -16,7 +18,7 @@ use crate::table::{Table, grouped};
 
 const THREADS: &str = "## Threads
 
-The first executions of `icb`, on threads that each take one lock: how many there are in a second of time on the wall, \
+On one core, the first executions of `icb`, on threads that each take one lock: how many there are in a second of time on the wall, \
 and the CPU time of one in microseconds, that of the program's processes and of the search together.";
 
 const STEPS: &str = "## Steps
@@ -24,16 +26,16 @@ const STEPS: &str = "## Steps
 The same for 2 threads that take the lock more and more often; and what each step costs more, in microseconds of CPU \
 time, than the steps of the row above. It stays the same where the cost of an execution grows linearly.";
 
-const JOBS: &str = "## Cores
+const JOBS: &str = "## Jobs
 
-On one core and on two (`--jobs 2`), 2 threads that each take the lock 8 times: executions in a second of time on the \
-wall, the CPU time of one in microseconds, how many times faster two are; the part of the executions that had been run \
+With one job and with two (`--jobs 2`), on all cores, 2 threads that each take the lock 8 times: executions in a second \
+of time on the wall, the CPU time of one in microseconds, how many times faster two are; the part of the executions that had been run \
 when they were asked for, and how many were run ahead for each that was used. What is found, and counted, is the same. \
 The best of 5. Executions that take less than 100 µs are not run ahead.";
 
-const WORK: &str = "## Cores, of a program that works
+const WORK: &str = "## Jobs, of a program that works
 
-The same for 3 threads that each compute 3 times before they take the lock, a millisecond or so in an execution.";
+The same for 3 threads that each compute 3 times before they take the lock, nearly half a millisecond in an execution.";
 
 /// So often one core and two are compared.
 const TIMES: u32 = 5;
@@ -62,38 +64,56 @@ impl Cost {
 }
 
 fn main() {
-    let mut quick = false;
-    for argument in std::env::args().skip(1) {
-        match argument.as_str() {
-            "--quick" => quick = true,
-            _ => panic!("{argument}: expected --quick"),
-        }
-    }
+    let quick = results::is_quick();
     let program = compile();
     let most = if quick { 500 } else { 5_000 };
-    let mut text = String::from(
-        "# C and C++ programs\n\nWritten by `cargo run --release --manifest-path benches/native/Cargo.toml`.\n",
-    );
+    let everywhere = cores();
+    run_on(&one_of(&everywhere));
+    let (threads, steps) = (threads(&program, most), steps(&program, most));
+    run_on(&everywhere);
     let tables = [
-        (THREADS, threads(&program, most)),
-        (STEPS, steps(&program, most)),
+        (THREADS, threads),
+        (STEPS, steps),
         (JOBS, jobs(&program, [2, 8, 0], most)),
         (WORK, jobs(&program, [3, 3, 50_000], most / 10)),
     ];
-    for (heading, table) in tables {
-        let part = format!("\n{heading}\n\n{table}");
-        println!("{part}");
-        text += &part;
+    let introduction = "# C and C++ programs\n\nWritten by `cargo run --release --manifest-path benches/native/Cargo.toml`.\n";
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
+    results::write(introduction, tables, (!quick).then_some(path));
+}
+
+/// The cores that this process may run on.
+fn cores() -> libc::cpu_set_t {
+    // SAFETY: zeros are a set, which the call fills in.
+    unsafe {
+        let mut cores: libc::cpu_set_t = std::mem::zeroed();
+        let size = size_of::<libc::cpu_set_t>();
+        assert_eq!(libc::sched_getaffinity(0, size, &raw mut cores), 0, "the system knows the cores");
+        cores
     }
-    if !quick {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
-        std::fs::write(path, text).expect("RESULTS.md can be written");
+}
+
+/// Has this process, and those that it starts from now on, run on these cores alone.
+fn run_on(cores: &libc::cpu_set_t) {
+    // SAFETY: a set of its own size.
+    let done = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), cores) };
+    assert_eq!(done, 0, "the cores are among those that it may run on");
+}
+
+/// The first of these cores.
+fn one_of(cores: &libc::cpu_set_t) -> libc::cpu_set_t {
+    // SAFETY: zeros are a set, and the cores are below its size.
+    unsafe {
+        let first = (0..libc::CPU_SETSIZE as usize).find(|core| libc::CPU_ISSET(*core, cores));
+        let mut one: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(first.expect("it runs on one"), &mut one);
+        one
     }
 }
 
 fn jobs(program: &Path, arguments: [u32; 3], most: u64) -> String {
     let mut table =
-        Table::new(&["strategy", "one core", "two", "CPU", "CPU on two", "faster", "foreseen", "run"]);
+        Table::new(&["strategy", "one job", "two", "CPU", "CPU with two", "faster", "foreseen", "run"]);
     for (name, strategy) in Named::ALL {
         // By turns, and the best of each: a machine that is shared is not always as fast.
         let pairs: Vec<[Cost; 2]> = (0..TIMES)

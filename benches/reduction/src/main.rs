@@ -8,6 +8,8 @@
 mod clock;
 mod corpus;
 mod programs;
+#[path = "../../peers/src/results.rs"]
+mod results;
 #[path = "../../peers/src/table.rs"]
 mod table;
 
@@ -45,32 +47,18 @@ with so many steps each on one atomic and one lock; and how many times that of `
 prefixes of each new partial order, which is what it is: its executions are few.";
 
 fn main() {
-    let mut quick = false;
-    for argument in std::env::args().skip(1) {
-        match argument.as_str() {
-            "--quick" => quick = true,
-            _ => panic!("{argument}: expected --quick"),
-        }
-    }
-    let mut text = String::from(
-        "# Partial-order reduction\n\nWritten by `cargo run --release --manifest-path \
-         benches/reduction/Cargo.toml`; CPU time on one core.\n",
-    );
+    let quick = results::is_quick();
     let scale = if quick { 10 } else { 1 };
-    for (heading, table) in [
+    let tables = [
         (QUEUE, queue(300_000 / scale)),
         (COVERAGE, coverage(if quick { 2 } else { 4 })),
         (BUGS, bugs(Duration::from_millis(5_000 / scale))),
         (COST, cost(20_000 / scale)),
-    ] {
-        let part = format!("\n{heading}\n\n{table}");
-        println!("{part}");
-        text += &part;
-    }
-    if !quick {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
-        std::fs::write(path, text).expect("RESULTS.md can be written");
-    }
+    ];
+    let introduction = "# Partial-order reduction\n\nWritten by `cargo run --release --manifest-path \
+                        benches/reduction/Cargo.toml`; CPU time on one core.\n";
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
+    results::write(introduction, tables, (!quick).then_some(path));
 }
 
 fn executions(outcome: &Outcome) -> u64 {

@@ -148,7 +148,7 @@ impl SharedArea {
     /// Looks for a while whether it is this side's turn. Where that has not helped, it is done less.
     fn look(&self) -> bool {
         let area = self.get();
-        let looks = area.looks.load(Ordering::Relaxed);
+        let looks = area.looks.load(Ordering::Relaxed).min(LOOKS);
         let give_way = || {
             // SAFETY: takes nothing.
             unsafe { libc::sched_yield() };

@@ -252,12 +252,13 @@ impl NativeProgram {
         }
     }
 
-    /// Starts it, and waits until it is about to enter `main`.
-    pub(crate) fn start(&self, alone: bool) -> Result<Zygote, LaunchError> {
+    /// Starts it, and waits until it is about to enter `main`. With `looks`, and cores for it, both sides look for their
+    /// turn before they wait for it.
+    pub(crate) fn start(&self, looks: bool) -> Result<Zygote, LaunchError> {
         let failed = |what: &str, error: &dyn fmt::Display| {
             LaunchError(format!("{}: {what}: {error}", self.path.display()))
         };
-        let looks = alone && std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        let looks = looks && std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
         let area = SharedArea::new(looks).map_err(|error| failed("no memory to share with it", &error))?;
         area.get().race_mode.store(u32::from(self.race_mode), Ordering::Relaxed);
         let (from, to) = self.nondet;
