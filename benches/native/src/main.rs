@@ -35,7 +35,7 @@ The best of 5. Executions that take less than 100 µs are not run ahead.";
 
 const WORK: &str = "## Jobs, of a program that works
 
-The same for 3 threads that each compute 3 times before they take the lock, nearly half a millisecond in an execution.";
+The same for 3 threads that each compute 3 times before they take the lock, half a millisecond or so in an execution.";
 
 /// So often one core and two are compared.
 const TIMES: u32 = 5;
