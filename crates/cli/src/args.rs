@@ -114,7 +114,7 @@ pub(crate) struct Options {
     /// Stop before using more memory than this: 512M, 4G
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Memory>,
-    /// Use so many cores; the answer and its counts stay the same
+    /// Use so many cores for an executable; the answer and its counts stay the same
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) jobs: Option<u32>,
     /// The order of a search that stores states: layered (fewest preemptions first), dfs, bfs, bcs

@@ -52,7 +52,6 @@ const STATELESS: &[&str] = &[
     "--race-mode",
     "--max-executions",
     "--time",
-    "--jobs",
     "--seed",
 ];
 

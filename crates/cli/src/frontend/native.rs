@@ -23,7 +23,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
             .is_ok_and(|mut file| file.read_exact(&mut magic).is_ok() && &magic == b"\x7fELF")
     },
     filters: false,
-    options: &[STATELESS, &["--stdin", "--patience", "--nondet", "--exit-status"]],
+    options: &[STATELESS, &["--jobs", "--stdin", "--patience", "--nondet", "--exit-status"]],
     check,
 };
 

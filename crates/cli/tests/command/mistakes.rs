@@ -31,6 +31,7 @@ fn mistakes_are_explained() {
         (vec!["check", "examples/holds.rs", "--preemptions", "two"], "invalid value 'two'"),
         (vec!["check", "examples/holds.rs", "--preemptions=-1"], "invalid value '-1'"),
         (vec!["check", "examples/holds.rs", "--jobs", "0"], "invalid value '0'"),
+        (vec!["check", "examples/holds.rs", "--jobs", "2"], "--jobs is not an option for Rust files"),
         (vec!["check", "examples/holds.rs", "--time", "soon"], "such as 30s"),
         (vec!["check", "examples/holds.rs", "--memory", "lots"], "such as 4G"),
         (vec!["check", "examples/holds.rs", "--memory", "4G"], "--memory is not an option for Rust files"),
