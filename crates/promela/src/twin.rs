@@ -423,7 +423,8 @@ fn ask_spin(folder: &Path, text: &str) -> Option<(u64, u64, u64)> {
     if !pan.exists() {
         return None;
     }
-    let told = run(folder, &pan.display().to_string(), &["-c0", "-w12"]);
+    // The longest paths of some of these models have more than the 10,000 steps that it follows by itself.
+    let told = run(folder, &pan.display().to_string(), &["-c0", "-w12", "-m100000"]);
     let number = |suffix: &str| {
         let line = told.lines().find(|line| line.contains(suffix))?;
         line.split_whitespace().next()?.parse().ok()
