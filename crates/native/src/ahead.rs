@@ -1,13 +1,12 @@
 //! Executions that are run ahead of time, on other cores.
 //!
 //! The search stays one: it asks for an execution, learns from it, and asks for the next. What an execution does is
-//! decided by its plan alone, so one that will be asked for can be run before it is: its log is kept until then. Which
-//! these are the strategy foresees. So verdicts, counts and counterexamples are the same however many cores there are,
-//! and a wrong guess costs time alone.
+//! decided by its decisions alone, so one that will be asked for can be run before it is: its log is kept until then.
+//! Which these are copies of the search find out, that go on as if some of what it is about to do were done. So
+//! verdicts, counts and counterexamples are the same however many cores there are, and a wrong guess costs time alone.
 //!
-//! Each worker is a thread with a process of its own that executions are forked from. An execution that cannot go to its
-//! end by itself, because it asks for a decision, is ended there; one that does not come back is given up, and is dealt
-//! with when it is asked for, by the process that the search itself has.
+//! Each copy is with a *scout*: a thread with a process of its own that executions are forked from. A scout that
+//! comes to what another is running, or that the search catches up with, leaves, and is sent elsewhere.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +14,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use selvedge_stateless::Onward;
+use selvedge_core::Decision;
+use selvedge_stateless::{Ahead as Copies, Explorer, Onward, Settings, Strategy};
 
-use crate::launch::{NativeProgram, Zygote};
-use crate::protocol::{Answer, Record, tag};
+use crate::execution::NativeExecution;
+use crate::launch::NativeProgram;
+use crate::protocol::Record;
 
 /// All that decides what an execution does by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -31,18 +32,20 @@ pub(crate) struct Course {
 }
 
 /// So many bytes of logs are kept; then the oldest are forgotten.
-const MOST_KEPT: usize = 64 << 20;
+const MOST_KEPT: usize = 256 << 20;
 /// The log of an execution that is longer is not kept.
 const LONGEST: usize = 1 << 18;
-/// So many executions may wait to be run, for each core; and so many are looked at to find them.
-const WANTED: usize = 4;
-const TOLD: usize = 32;
+/// So much may be run ahead from one place; then the search has most likely come to another.
+const MOST_RUN: u32 = 1_000;
+/// A scout leaves so much of what comes next to the search. The nearer it is, the sooner the search catches up with it;
+/// the farther, the more will have been learnt until its executions are asked for.
+const DISTANCE: u32 = 4;
 /// The first executions take longer than those after them. Then it pays to have one run by another core if it takes so
 /// long, since to hand it over takes time too.
 const FIRST: u32 = 16;
 const WORTH_IT: Duration = Duration::from_micros(100);
-/// How often a worker looks whether it is to end.
-const SLICE: Duration = Duration::from_millis(20);
+/// The part of the time that may be spent on copies of the search.
+const COPYING: u32 = 20;
 
 /// How many executions were run ahead of time, and to what avail.
 ///
@@ -90,7 +93,7 @@ impl Counts {
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     pub(crate) log: Vec<Record>,
-    /// How its process ended; `None` if it had asked for a decision.
+    /// How its process ended; `None` if it was ended before it had.
     pub(crate) status: Option<i32>,
     /// The message that it left.
     pub(crate) text: String,
@@ -104,34 +107,55 @@ impl Kept {
     }
 }
 
+/// Where a scout is.
+#[derive(Default)]
+struct Post {
+    /// The search that it is to run next.
+    search: Option<Box<dyn Strategy + Send>>,
+    /// What it runs just now.
+    running: Option<Arc<Course>>,
+    /// How much it has run since it was sent here.
+    run: u32,
+    /// It waits to be sent somewhere.
+    idle: bool,
+    /// It is to leave.
+    leaves: bool,
+    /// It could not be started.
+    gone: bool,
+}
+
 #[derive(Default)]
 struct State {
-    /// What to run, soonest first.
-    queue: VecDeque<Arc<Course>>,
-    running: Vec<Arc<Course>>,
-    kept: HashMap<Arc<Course>, Kept>,
+    posts: Vec<Post>,
+    /// What the search runs itself.
+    own: Option<Course>,
+    kept: HashMap<Arc<Course>, Arc<Kept>>,
     /// The keys of `kept`, and some that are no longer, oldest first.
     order: VecDeque<Arc<Course>>,
     /// The size of what is kept.
     bytes: usize,
-    /// Whether the search runs an execution of its own, which takes one of the cores.
-    occupied: bool,
-    /// How many workers wait for something to do; and whether the search waits for one of them.
-    idle: usize,
+    /// Whether the search waits for a scout.
     awaited: bool,
     ends: bool,
 }
 
 impl State {
     /// Whether an execution has been run or is being run.
-    fn has(&self, plan: &Arc<Course>) -> bool {
-        self.kept.contains_key(plan) || self.running.contains(plan)
+    fn has(&self, course: &Course) -> bool {
+        self.kept.contains_key(course) || self.runner(course).is_some() || self.own.as_ref() == Some(course)
     }
 
-    fn keep(&mut self, plan: Arc<Course>, run: Kept) {
+    /// The scout that runs an execution.
+    fn runner(&self, course: &Course) -> Option<usize> {
+        self.posts.iter().position(|post| post.running.as_deref() == Some(course))
+    }
+
+    fn keep(&mut self, course: Arc<Course>, run: Kept) {
         self.bytes += run.size();
-        self.order.push_back(plan.clone());
-        self.kept.insert(plan, run);
+        self.order.push_back(course.clone());
+        if let Some(before) = self.kept.insert(course, Arc::new(run)) {
+            self.bytes -= before.size();
+        }
         while self.bytes > MOST_KEPT
             && let Some(oldest) = self.order.pop_front()
         {
@@ -139,27 +163,27 @@ impl State {
         }
         // What was taken is forgotten in time.
         if self.order.len() > 2 * self.kept.len() + 64 {
-            self.order.retain(|plan| self.kept.contains_key(plan));
+            self.order.retain(|course| self.kept.contains_key(course));
         }
     }
 
-    fn take(&mut self, plan: &Course) -> Option<Kept> {
-        let run = self.kept.remove(plan)?;
+    fn take(&mut self, course: &Course) -> Option<Arc<Kept>> {
+        let run = self.kept.remove(course)?;
         self.bytes -= run.size();
         Some(run)
     }
 }
 
+/// What the search and its scouts share.
 struct Shared {
     state: Mutex<State>,
-    /// There is something to do.
+    /// A scout is sent somewhere.
     work: Condvar,
     /// Something was done.
     done: Condvar,
     /// One process is started after the other, so that none inherits what is meant for another.
     starting: Mutex<()>,
     counts: Arc<Counts>,
-    jobs: usize,
 }
 
 impl Shared {
@@ -167,121 +191,133 @@ impl Shared {
         // Nothing that is done under the lock leaves the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// What a worker is to run next; `None` when there will be nothing any more.
-    fn next(&self) -> Option<Arc<Course>> {
-        let mut state = self.lock();
+/// What an execution that is asked for is to do.
+pub(crate) enum Go {
+    /// Read the log of one that was run.
+    Read(Arc<Kept>),
+    /// Run.
+    Run,
+    /// Nothing: somebody else runs it, or it is of no interest any more.
+    Leave,
+}
+
+/// A scout's side.
+pub(crate) struct Scout {
+    shared: Arc<Shared>,
+    number: usize,
+}
+
+impl Scout {
+    /// An execution is asked for by the copy of the search.
+    pub(crate) fn asks(&self, course: &Course) -> Go {
+        let mut state = self.shared.lock();
+        let runner = state.runner(course);
+        let post = &state.posts[self.number];
+        if state.ends
+            || post.leaves
+            || post.run >= MOST_RUN
+            || state.own.as_ref() == Some(course)
+            || runner.is_some()
+        {
+            return Go::Leave;
+        }
+        if let Some(run) = state.kept.get(course) {
+            return Go::Read(run.clone());
+        }
+        let post = &mut state.posts[self.number];
+        post.run += 1;
+        post.running = Some(Arc::new(course.clone()));
+        Go::Run
+    }
+
+    /// An execution whose log was to be read does not go like that: it is run after all.
+    pub(crate) fn runs(&self, course: &Course) {
+        self.shared.lock().posts[self.number].running = Some(Arc::new(course.clone()));
+    }
+
+    /// The execution that was run has ended; it is kept unless there is something about it that the search had better
+    /// see for itself.
+    pub(crate) fn has_run(&self, run: Option<Kept>) {
+        let mut state = self.shared.lock();
+        let course = state.posts[self.number].running.take();
+        if let (Some(course), Some(run)) = (course, run) {
+            self.shared.counts.run.fetch_add(1, Ordering::Relaxed);
+            state.keep(course, run);
+        }
+        if state.awaited {
+            self.shared.done.notify_all();
+        }
+    }
+
+    /// Whether it is over.
+    pub(crate) fn ends(&self) -> bool {
+        self.shared.lock().ends
+    }
+
+    /// The next search to run; `None` when there will be none any more.
+    fn next(&self) -> Option<Box<dyn Strategy + Send>> {
+        let mut state = self.shared.lock();
+        state.posts[self.number].idle = true;
+        if state.awaited {
+            self.shared.done.notify_all();
+        }
         loop {
             if state.ends {
                 return None;
             }
-            let free = state.running.len() + usize::from(state.occupied) < self.jobs;
-            if free && let Some(plan) = state.queue.pop_front() {
-                state.running.push(plan.clone());
-                return Some(plan);
+            if let Some(search) = state.posts[self.number].search.take() {
+                return Some(search);
             }
-            state.idle += 1;
-            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.idle -= 1;
+            state = self.shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    fn finished(&self, plan: Arc<Course>, run: Option<Kept>) {
-        let mut state = self.lock();
-        state.running.retain(|other| *other != plan);
-        if let Some(run) = run {
-            self.counts.run.fetch_add(1, Ordering::Relaxed);
-            state.keep(plan, run);
+    /// What a scout does.
+    fn serve(shared: &Arc<Shared>, number: usize, program: &NativeProgram, settings: Settings<'static>) {
+        let scout = || Scout { shared: shared.clone(), number };
+        let started = {
+            let _one_by_one = shared.starting.lock().unwrap_or_else(PoisonError::into_inner);
+            program.start(true)
+        };
+        let Ok(zygote) = started else {
+            // The search finds out why itself.
+            shared.lock().posts[number].gone = true;
+            shared.done.notify_all();
+            return;
+        };
+        let execution = NativeExecution::new(program, zygote, Company::Scout(scout()));
+        let mut explorer = Explorer::with_execution(Box::new(execution), settings);
+        while let Some(mut search) = scout().next() {
+            explorer.run_through(search.as_mut());
         }
-        if state.awaited {
-            self.done.notify_all();
-        }
-    }
-
-    /// What a worker does.
-    fn serve(&self, program: &NativeProgram) {
-        let mut zygote = None;
-        while let Some(plan) = self.next() {
-            if zygote.is_none() {
-                let _one_by_one = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
-                zygote = program.start(false).ok();
-            }
-            let run = zygote.as_mut().and_then(|zygote| self.run(zygote, program, &plan));
-            let failed = run.is_none();
-            self.finished(plan, run);
-            if failed && !zygote.as_mut().is_some_and(Zygote::is_alive) {
-                // The search finds out why, if it comes to that. Another worker may have waited for this core.
-                self.work.notify_all();
-                return;
-            }
-        }
-    }
-
-    /// Runs an execution as far as it goes by itself.
-    fn run(&self, zygote: &mut Zygote, program: &NativeProgram, plan: &Course) -> Option<Kept> {
-        program.clear_output();
-        zygote.request(plan, true);
-        let mut run = Kept::default();
-        let mut asks = false;
-        loop {
-            self.wait(zygote, program.how_patient())?;
-            let area = &zygote.area;
-            run.status = area.status();
-            if !asks {
-                run.log.extend((0..area.log_length()).map(|index| area.record(index)));
-            }
-            if run.status.is_some() {
-                break;
-            }
-            if !asks && run.log.last().is_some_and(|record| record[0] as u8 == tag::FULL) {
-                run.log.pop();
-                if run.log.len() < LONGEST {
-                    area.answer(Answer::GoOn);
-                    continue;
-                }
-            }
-            asks = true;
-            area.answer(Answer::End);
-        }
-        if run.log.iter().rev().take(2).any(|record| record[0] as u8 == tag::STOP) {
-            run.text = zygote.area.text();
-        }
-        if asks {
-            run.status = None;
-        }
-        run.output = program.printed();
-        (run.log.len() < LONGEST).then_some(run)
-    }
-
-    /// Waits until a program has come to its end or asks something. One that does not is ended.
-    fn wait(&self, zygote: &mut Zygote, patience: Duration) -> Option<()> {
-        let began = Instant::now();
-        while !zygote.area.wait(SLICE) {
-            if !zygote.is_alive() || self.lock().ends {
-                return None;
-            }
-            if began.elapsed() >= patience {
-                zygote.kill_execution();
-                while !zygote.area.wait(SLICE) && zygote.is_alive() {}
-                return None;
-            }
-        }
-        Some(())
     }
 }
 
-/// The workers of a search.
+/// Whom an execution has to do with.
+pub(crate) enum Company {
+    /// Nobody: there is one core.
+    Nobody,
+    /// Scouts, that run executions ahead of it.
+    Scouts(Pool),
+    /// The search that it runs executions ahead of.
+    Scout(Scout),
+}
+
+/// The scouts of a search.
 pub(crate) struct Pool {
     shared: Arc<Shared>,
-    workers: Vec<JoinHandle<()>>,
-    /// What was foreseen for after the next execution and is still to be run, and how much was foreseen in all.
-    foreseen: Vec<Arc<Course>>,
-    told: usize,
+    scouts: Vec<JoinHandle<()>>,
+    jobs: usize,
     /// How long the search's own executions take, on average, and how many have been looked at.
     usual: Duration,
     looked_at: u32,
     /// However short they are.
     eager: bool,
+    /// When the first copy of the search was made, and how long making copies has taken since.
+    began: Option<Instant>,
+    copying: Duration,
 }
 
 impl Pool {
@@ -292,16 +328,16 @@ impl Pool {
             done: Condvar::new(),
             starting: Mutex::new(()),
             counts,
-            jobs,
         };
         Pool {
             shared: Arc::new(shared),
-            workers: Vec::new(),
-            foreseen: Vec::new(),
-            told: 0,
+            scouts: Vec::new(),
+            jobs,
             usual: Duration::ZERO,
             looked_at: 0,
             eager,
+            began: None,
+            copying: Duration::ZERO,
         }
     }
 
@@ -311,90 +347,93 @@ impl Pool {
         self.usual = (self.usual * 7 + time) / 8;
     }
 
-    /// Whether it pays to run executions ahead, and there is soon nothing to do for the workers.
+    /// Whether it pays to run executions ahead, and there is a scout that waits to be sent somewhere.
     pub(crate) fn wants_more(&self) -> bool {
-        let pays = self.eager || self.looked_at >= FIRST && self.usual >= WORTH_IT;
-        pays && self.shared.lock().queue.len() < WANTED * self.shared.jobs / 2
+        let pays = self.looked_at >= FIRST && self.usual >= WORTH_IT;
+        let copies = self.began.is_none_or(|began| self.copying * COPYING <= began.elapsed());
+        (pays && copies || self.eager) && (self.scouts.is_empty() || self.shared.lock().posts.iter().any(|post| post.idle))
     }
 
-    /// A later execution will begin like this. Says whether more of them are of use.
-    pub(crate) fn foresee(&mut self, plan: Course) -> bool {
-        let plan = Arc::new(plan);
-        self.told += 1;
-        if !self.shared.lock().has(&plan) {
-            self.foreseen.push(plan);
+    /// Sends scouts that wait to where the search will come to.
+    pub(crate) fn send(
+        &mut self,
+        program: &NativeProgram,
+        settings: Settings<'static>,
+        course: impl Fn(&[Decision], Onward) -> Course,
+        copies: Copies<'_>,
+    ) {
+        let began = Instant::now();
+        self.began.get_or_insert(began);
+        if self.scouts.is_empty() {
+            self.begin(program, settings);
         }
-        let jobs = self.shared.jobs;
-        self.foreseen.len() < WANTED * jobs && self.told < TOLD * jobs
+        let posts = self.shared.lock().posts.len();
+        for number in 0..posts {
+            if !self.shared.lock().posts[number].idle {
+                continue;
+            }
+            let is_new = |decisions: &[Decision], onward| !self.shared.lock().has(&course(decisions, onward));
+            let mut left = DISTANCE;
+            let mut new = 0;
+            let mut copy = copies(&mut |decisions, onward| {
+                if is_new(decisions, onward) {
+                    new += 1;
+                    left = left.saturating_sub(1);
+                }
+                left == 0
+            });
+            if copy.is_none() && new > 0 {
+                // There is less than that: the last of it.
+                copy = copies(&mut |decisions, onward| {
+                    new -= u32::from(is_new(decisions, onward));
+                    new == 0
+                });
+            }
+            let Some(copy) = copy else { break };
+            let mut state = self.shared.lock();
+            state.posts[number] = Post { search: Some(copy), ..Post::default() };
+            self.shared.work.notify_all();
+        }
+        self.copying += began.elapsed();
     }
 
     /// The execution with this plan, if it has been run or is being run.
-    pub(crate) fn take(&mut self, plan: &Course, program: &NativeProgram) -> Option<Kept> {
+    pub(crate) fn take(&mut self, course: &Course, program: &NativeProgram) -> Option<Arc<Kept>> {
         let shared = &self.shared;
         shared.counts.asked.fetch_add(1, Ordering::Relaxed);
         let mut state = shared.lock();
-        if self.told > 0 {
-            self.told = 0;
-            state.queue.clear();
-            for foreseen in self.foreseen.drain(..) {
-                // A worker may have run it since.
-                if !state.has(&foreseen) {
-                    state.queue.push_back(foreseen);
-                }
-            }
-        }
-        // What waits to be run is run next; but the first of all has nobody to run it.
-        let queued = state.queue.iter().position(|queued| **queued == *plan);
-        if let Some(plan) = queued.and_then(|at| state.queue.remove(at))
-            && !self.workers.is_empty()
-        {
-            state.queue.push_front(plan);
-            state.occupied = false;
-            shared.work.notify_one();
-        }
         let began = Instant::now();
         let limit = program.how_patient() / 8;
-        let is_coming =
-            |state: &State| state.running.iter().chain(&state.queue).any(|other| **other == *plan);
-        while is_coming(&state) {
-            if state.occupied {
-                state.occupied = false;
-                shared.work.notify_one();
-            }
+        while let Some(runner) = state.runner(course) {
+            state.posts[runner].leaves = true;
             let Some(left) = limit.checked_sub(began.elapsed()) else { break };
             state.awaited = true;
             let waited = shared.done.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
             state.awaited = false;
         }
-        state.queue.retain(|queued| **queued != *plan);
-        let run = state.take(plan);
-        state.occupied = run.is_none();
-        let is_work = !state.queue.is_empty();
-        if is_work && state.idle > 0 {
-            shared.work.notify_all();
-        }
+        let run = state.take(course);
+        state.own = run.is_none().then(|| course.clone());
         drop(state);
         shared.counts.used.fetch_add(u64::from(run.is_some()), Ordering::Relaxed);
-        if is_work && self.workers.is_empty() {
-            self.begin(program);
-        }
         run
     }
 
-    /// The search runs an execution of its own after all.
-    pub(crate) fn occupy(&self) {
-        self.shared.lock().occupied = true;
-    }
-
-    /// Starts the workers: there is something for them to do.
-    fn begin(&mut self, program: &NativeProgram) {
-        for _ in 0..self.shared.jobs {
-            // Without memory for another there are fewer workers, or none.
+    /// Starts the scouts.
+    fn begin(&mut self, program: &NativeProgram, settings: Settings<'static>) {
+        for number in 0..self.jobs - 1 {
+            // Without memory for another there are fewer scouts, or none.
             let Ok(program) = program.twin() else { return };
+            self.shared.lock().posts.push(Post::default());
             let shared = self.shared.clone();
-            let worker = std::thread::Builder::new().name("selvedge worker".into());
-            self.workers.extend(worker.spawn(move || shared.serve(&program)));
+            let scout = std::thread::Builder::new().name("selvedge scout".into());
+            self.scouts.extend(scout.spawn(move || Scout::serve(&shared, number, &program, settings)));
+        }
+        let mut state = self.shared.lock();
+        while self.eager && !state.posts[..self.scouts.len()].iter().all(|post| post.idle || post.gone) {
+            state.awaited = true;
+            state = self.shared.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.awaited = false;
         }
     }
 }
@@ -403,9 +442,49 @@ impl Drop for Pool {
     fn drop(&mut self) {
         self.shared.lock().ends = true;
         self.shared.work.notify_all();
-        for worker in self.workers.drain(..) {
+        for scout in self.scouts.drain(..) {
             // Its processes have ended with it, whatever became of it.
-            let _ = worker.join();
+            let _ = scout.join();
         }
+    }
+}
+
+/// Keeps the log of an execution as it is read.
+#[derive(Default)]
+pub(crate) struct Keeper {
+    run: Kept,
+    /// The log is too long to be kept, or there is something wrong with it.
+    pub(crate) fails: bool,
+}
+
+impl Keeper {
+    /// Begins with the next execution.
+    pub(crate) fn clear(&mut self) {
+        self.run.log.clear();
+        self.fails = false;
+    }
+
+    /// A record was read.
+    pub(crate) fn note(&mut self, record: &Record) {
+        self.fails |= self.run.log.len() >= LONGEST;
+        if !self.fails {
+            self.run.log.push(*record);
+        }
+    }
+
+    /// What was decided at the last point; the log does not say it where the program has asked.
+    pub(crate) fn decided(&mut self, decision: u32) {
+        if let Some(record) = self.run.log.last_mut() {
+            record[0] = record[0] & u64::from(u32::MAX) | u64::from(decision) << 32;
+        }
+    }
+
+    /// The execution has ended, with this status if it was not ended early.
+    pub(crate) fn take(&mut self, status: Option<i32>, text: String, output: Vec<u8>) -> Option<Kept> {
+        if self.fails {
+            return None;
+        }
+        let log = self.run.log[..].to_vec();
+        Some(Kept { log, status, text, output })
     }
 }

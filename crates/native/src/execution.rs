@@ -6,14 +6,15 @@
 //! the program has, the execution is begun again with what was decided so far; a search that keeps doing so is answered
 //! step by step.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use selvedge_core::{Decision, Location, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
 use selvedge_stateless::{
-    Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Site, Stop, StopKind,
+    Ahead, Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Settings, Site, Stop, StopKind,
 };
 
-use crate::ahead::{Course, Kept, Pool};
+use crate::ahead::{Company, Course, Go, Keeper, Kept};
 use crate::describe::{Step, Words};
 use crate::launch::{NativeProgram, Zygote};
 use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order};
@@ -68,15 +69,19 @@ pub(crate) struct NativeExecution<'a> {
     /// The program stopped answering.
     lost: Option<Stop>,
     /// The execution, if it was run ahead of time.
-    kept: Option<Kept>,
-    pool: Option<Pool>,
+    kept: Option<Arc<Kept>>,
+    company: Company,
+    /// A scout's execution so far.
+    keeper: Keeper,
 }
 
 /// Below this, programs do not go on by themselves.
 const BLIND: i32 = -4;
+/// How often a scout looks whether it is to end.
+const SLICE: Duration = Duration::from_millis(20);
 
 impl<'a> NativeExecution<'a> {
-    pub(crate) fn new(program: &'a NativeProgram, zygote: Zygote, pool: Option<Pool>) -> Self {
+    pub(crate) fn new(program: &'a NativeProgram, zygote: Zygote, company: Company) -> Self {
         let symbols = Symbols::of_process(zygote.pid(), program.path());
         NativeExecution {
             program,
@@ -94,7 +99,8 @@ impl<'a> NativeExecution<'a> {
             foresight: 0,
             lost: None,
             kept: None,
-            pool,
+            company,
+            keeper: Keeper::default(),
         }
     }
 
@@ -112,10 +118,11 @@ impl<'a> NativeExecution<'a> {
             Some(run) => self.program.set_printed(&run.output),
             None => {
                 self.program.clear_output();
-                let began = self.pool.is_some().then(Instant::now);
+                self.keeper.clear();
+                let began = matches!(self.company, Company::Scouts(_)).then(Instant::now);
                 self.zygote.request(&self.planned, self.foresight > BLIND);
                 self.wait();
-                if let (Some(pool), Some(began)) = (&mut self.pool, began) {
+                if let (Company::Scouts(pool), Some(began)) = (&mut self.company, began) {
                     pool.took(began.elapsed());
                 }
             }
@@ -134,12 +141,16 @@ impl<'a> NativeExecution<'a> {
     fn wait(&mut self) {
         let began = Instant::now();
         let patience = self.program.how_patient();
-        while !self.zygote.area.wait(patience / 8) {
+        let (slice, ends): (_, &dyn Fn() -> bool) = match &self.company {
+            Company::Scout(scout) => (SLICE, &|| scout.ends()),
+            _ => (patience / 8, &|| false),
+        };
+        while !self.zygote.area.wait(slice) {
             if !self.zygote.is_alive() {
                 self.give_up("the process that executions are forked from has ended".into());
                 return;
             }
-            if began.elapsed() < patience {
+            if began.elapsed() < patience && !ends() {
                 continue;
             }
             let doing = stuck::explain(self.zygote.execution(), |_| false);
@@ -159,6 +170,20 @@ impl<'a> NativeExecution<'a> {
         let location = self.mirror.threads.get(self.current as usize);
         let location = location.and_then(|thread| self.symbols.location(&thread.places));
         self.lost = Some(Stop { kind: StopKind::Unsupported, message, location });
+        self.keeper.fails = true;
+    }
+
+    fn is_scout(&self) -> bool {
+        matches!(self.company, Company::Scout(_))
+    }
+
+    /// Tells the program what it has asked for.
+    fn decide(&mut self, decision: Decision) {
+        let answer = answer(decision);
+        if self.is_scout() {
+            self.keeper.decided(answer.pack());
+        }
+        self.reply(answer);
     }
 
     fn reply(&mut self, answer: Answer) {
@@ -180,6 +205,9 @@ impl<'a> NativeExecution<'a> {
             };
             self.position += 1;
             let number = (record[0] >> 32) as u32;
+            if self.is_scout() && self.kept.is_none() && record[0] as u8 != tag::FULL {
+                self.keeper.note(&record);
+            }
             match record[0] as u8 {
                 tag::POINT => {
                     self.point(&record);
@@ -389,10 +417,10 @@ impl<'a> NativeExecution<'a> {
 
     /// Begins again, this time with what was decided, and reads up to where the last decision is taken.
     fn begin_again(&mut self) -> Result<(), Stop> {
-        self.end();
-        if let Some(pool) = &self.pool {
-            pool.occupy();
+        if let (Company::Scout(scout), true) = (&self.company, self.kept.is_some()) {
+            scout.runs(&self.planned);
         }
+        self.end();
         self.planned.decisions.clear();
         self.planned.decisions.extend(self.decided.iter().map(|decision| answer(*decision).pack()));
         let failed = |message: String| Stop { kind: StopKind::Unsupported, message, location: None };
@@ -401,7 +429,7 @@ impl<'a> NativeExecution<'a> {
             let decision = self.decided[index];
             self.prepare_step(decision);
             if self.next == Next::Asks {
-                self.reply(answer(decision));
+                self.decide(decision);
             } else if self.next != Next::Taken(answer(decision).pack()) {
                 return Err(failed(
                     "the program is not deterministic: it cannot be brought to the same point again".into(),
@@ -426,6 +454,19 @@ impl<'a> NativeExecution<'a> {
                 ..Step::default()
             };
         }
+    }
+
+    /// Keeps the execution, if a scout has run it.
+    fn keep(&mut self) {
+        let (Company::Scout(scout), None) = (&self.company, &self.kept) else { return };
+        let mut status = None;
+        match self.next {
+            // What comes after this was not read.
+            Next::Taken(_) => self.keeper.decided(ASKS),
+            Next::Asks => {}
+            Next::Nothing => status = self.zygote.area.status(),
+        }
+        scout.has_run(self.keeper.take(status, self.zygote.area.text(), self.program.printed()));
     }
 
     /// Ends the process of the execution, and waits until it has.
@@ -482,19 +523,36 @@ impl Execution for NativeExecution<'_> {
     }
 
     fn runs_ahead(&self) -> bool {
-        self.pool.as_ref().is_some_and(Pool::wants_more)
+        matches!(&self.company, Company::Scouts(pool) if pool.wants_more())
     }
 
-    fn run_ahead(&mut self, plan: &Plan<'_>) -> bool {
-        self.pool.as_mut().is_some_and(|pool| pool.foresee(course(plan, Vec::new())))
+    fn run_ahead(&mut self, yields: Option<u32>, max_steps: usize, search: Ahead<'_>) {
+        let Company::Scouts(pool) = &mut self.company else { return };
+        let settings = Settings { yields, max_steps, ..Settings::default() };
+        let course = |decisions: &[Decision], onward| {
+            course(&Plan { decisions, likely: &[], onward, yields }, Vec::new())
+        };
+        pool.send(self.program, settings, course, search);
     }
 
     fn restart(&mut self) -> Result<(), LaunchError> {
         self.end();
         self.decided.clear();
         self.lost = None;
-        self.kept = self.pool.as_mut().and_then(|pool| pool.take(&self.planned, self.program));
-        self.begin()
+        self.kept = match &mut self.company {
+            Company::Nobody => None,
+            Company::Scouts(pool) => pool.take(&self.planned, self.program),
+            Company::Scout(scout) => match scout.asks(&self.planned) {
+                Go::Read(run) => Some(run),
+                Go::Run => None,
+                Go::Leave => return Err(LaunchError("it is run elsewhere".into())),
+            },
+        };
+        let begun = self.begin();
+        if let (Company::Scout(scout), Err(_)) = (&self.company, &begun) {
+            scout.has_run(None);
+        }
+        begun
     }
 
     fn enabled(&self) -> &ThreadSet {
@@ -540,7 +598,7 @@ impl Execution for NativeExecution<'_> {
             }
             Next::Asks if self.kept.is_none() => {
                 self.prepare_step(decision);
-                self.reply(answer(decision));
+                self.decide(decision);
             }
             Next::Taken(_) | Next::Asks => {
                 if self.next != Next::Asks {
@@ -551,7 +609,7 @@ impl Execution for NativeExecution<'_> {
                 }
                 self.prepare_step(decision);
                 if self.next == Next::Asks {
-                    self.reply(answer(decision));
+                    self.decide(decision);
                 }
             }
             Next::Nothing => self.prepare_step(decision),
@@ -624,12 +682,15 @@ impl Execution for NativeExecution<'_> {
             while self.kept.is_none() && self.status().is_none() && self.lost.is_none() {
                 self.reply(Answer::GoOn);
             }
-            return match self.read() {
+            let stop = match self.read() {
                 Read::Stop(stop) => Some(*stop),
                 Read::Dead(status) => self.by_status(status),
                 _ => None,
             };
+            self.keep();
+            return stop;
         }
+        self.keep();
         self.end();
         None
     }

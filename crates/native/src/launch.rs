@@ -15,7 +15,7 @@ use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
 use object::{Object as _, ObjectSymbol as _};
 use selvedge_stateless::{Execution, LaunchError, Onward, Program};
 
-use crate::ahead::{Ahead, Counts, Course, Pool};
+use crate::ahead::{Ahead, Company, Counts, Course, Pool};
 use crate::area::{SharedArea, memory_file};
 use crate::execution::NativeExecution;
 use crate::protocol::{AREA_VARIABLE, BIND_MARK, onward};
@@ -352,8 +352,11 @@ impl NativeProgram {
 
 impl Program for NativeProgram {
     fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError> {
-        let pool = (self.jobs > 1).then(|| Pool::new(self.jobs as usize, self.eager, self.ahead.clone()));
-        Ok(Box::new(NativeExecution::new(self, self.start(true)?, pool)))
+        let company = match self.jobs as usize {
+            0 | 1 => Company::Nobody,
+            jobs => Company::Scouts(Pool::new(jobs, self.eager, self.ahead.clone())),
+        };
+        Ok(Box::new(NativeExecution::new(self, self.start(true)?, company)))
     }
 }
 

@@ -207,10 +207,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 break Some(reason);
             }
             if self.execution.runs_ahead() {
-                let yields = self.settings.yields;
-                strategy.foresee(&mut |decisions, onward| {
-                    self.execution.run_ahead(&Plan { decisions, likely: &[], onward, yields })
-                });
+                let Settings { yields, max_steps, .. } = self.settings;
+                self.execution.run_ahead(yields, max_steps, &mut |wanted| strategy.ahead(wanted));
             }
             let end = self.search_once(&prefix, strategy);
             if self.execution.is_outdated() {
@@ -219,13 +217,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             let end = end?;
             budget.executions += 1;
             self.count(&end, budget.executions);
-            let finished = Finished {
-                record: &self.record,
-                prefix: prefix.decisions.len().min(self.record.len()),
-                preemptions: self.context.preemptions(),
-                pruned: matches!(end, End::Pruned),
-                stopped: self.observer.stopped,
-            };
+            let finished = self.finished(&prefix, &end);
             strategy.finished(&finished);
             if let End::Stopped(mut stop) = end {
                 if stop.kind == StopKind::Unsupported {
@@ -280,6 +272,31 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             }
         };
         Ok(Outcome { verdict, rows, statistics: self.statistics(&budget) })
+    }
+
+    /// Runs the executions of a search for their own sake, until one goes wrong or cannot be run; what they show is told
+    /// to nobody but the strategy. For executions that keep what they see: [`Execution::run_ahead`].
+    pub fn run_through(&mut self, strategy: &mut dyn Strategy) {
+        let mut prefix = Prefix::default();
+        self.observer.on = strategy.wants_pending();
+        while strategy.next_prefix(&mut prefix) {
+            let Ok(end) = self.search_once(&prefix, strategy) else { return };
+            if matches!(end, End::Stopped(_)) {
+                return;
+            }
+            strategy.finished(&self.finished(&prefix, &end));
+        }
+    }
+
+    /// What a strategy learns from the last execution.
+    fn finished(&self, prefix: &Prefix, end: &End) -> Finished<'_> {
+        Finished {
+            record: &self.record,
+            prefix: prefix.decisions.len().min(self.record.len()),
+            preemptions: self.context.preemptions(),
+            pruned: matches!(end, End::Pruned),
+            stopped: self.observer.stopped,
+        }
     }
 
     /// Runs one execution of a search. For a strategy that learns nothing from it, when nothing is counted

@@ -35,9 +35,9 @@ pub use explore::{Explorer, Progress, explore, replay};
 pub use gate::Gate;
 pub use happens_before::StateHash;
 pub use program::{
-    Description, Error, Event, Execution, LaunchError, LocalEvent, Onward, Plan, Program, Site, Stop,
+    Ahead, Description, Error, Event, Execution, LaunchError, LocalEvent, Onward, Plan, Program, Site, Stop,
     StopKind,
 };
 pub use record::{Pending, PointRecord, Record};
 pub use settings::Settings;
-pub use strategy::{Choice, Finished, Point, Prefix, Report, Strategy};
+pub use strategy::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};

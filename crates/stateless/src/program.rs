@@ -5,12 +5,16 @@ use std::fmt;
 use selvedge_core::{Decision, Location, MemoryOrder, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
 
 use crate::gate::Gate;
+use crate::strategy::{Strategy, Wanted};
 
 /// A program that can be run again and again. It must do the same whenever it is given the same decisions.
 pub trait Program: Sync {
     /// Prepares to run it. One execution object serves for any number of runs.
     fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError>;
 }
+
+/// [`Strategy::ahead`](crate::Strategy::ahead), of the search that runs.
+pub type Ahead<'a> = &'a mut dyn FnMut(Wanted<'_>) -> Option<Box<dyn Strategy + Send>>;
 
 /// What is known of a run before it begins. Nothing is promised.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,11 +67,8 @@ pub trait Execution {
         false
     }
 
-    /// What is known of a later run; those that come sooner are told first, before the next run begins. Says whether
-    /// it can use more of them.
-    fn run_ahead(&mut self, _plan: &Plan<'_>) -> bool {
-        false
-    }
+    /// Prepares later runs, with a copy of the search that says which these are.
+    fn run_ahead(&mut self, _yields: Option<u32>, _max_steps: usize, _search: Ahead<'_>) {}
 
     /// Begins a new run: thread 0 exists and is about to start.
     fn restart(&mut self) -> Result<(), LaunchError>;

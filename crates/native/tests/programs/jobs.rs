@@ -93,7 +93,7 @@ fn the_corpus_is_checked_alike() {
     {
         let program = instrument(&format!("papers/{name}.c"), &[]);
         let open = || NativeProgram::open(&program).unwrap().arguments([variant.to_string()]);
-        used += same_by(&ALL, &open, 100);
+        used += same_by(&ALL, &open, 300);
     }
     assert!(used > 1_000, "only {used} executions had been run ahead");
 }

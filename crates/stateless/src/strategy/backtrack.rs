@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 
 use selvedge_core::{Decision, Op, ThreadId, ThreadSet};
 
-use super::{Choice, Finished, Point, Prefix};
+use super::{Choice, Finished, Point, Prefix, Wanted};
 use crate::graph::{Graph, Race, Races};
 use crate::program::Onward;
 use crate::record::PointRecord;
@@ -35,7 +35,7 @@ impl Policy {
 }
 
 /// A decision on the current path.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Node {
     decision: Decision,
     fingerprint: u64,
@@ -244,19 +244,28 @@ impl Backtracking {
         true
     }
 
-    /// Tells what is to be tried along the path as far as that is known, deepest first.
-    pub(crate) fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
+    /// Offers what is to be tried next at each point of the path as far as that is known, deepest first; and the
+    /// search from there on, if one is wanted. What the last step of the path will do is not known yet, so what else is
+    /// to be tried in its place is not either.
+    pub(crate) fn ahead(&self, wanted: Wanted<'_>) -> Option<Self> {
         let mut decisions: Vec<_> = self.path.iter().map(|node| node.decision).collect();
-        for node in self.path.iter().rev() {
+        decisions.pop();
+        let at = self.path[..decisions.len()].iter().rposition(|node| {
             decisions.pop();
-            for decision in node.untried(&self.policy) {
+            node.untried(&self.policy).next().is_some_and(|decision| {
                 decisions.push(decision);
-                if !tell(&decisions, Onward::Calmly) {
-                    return;
-                }
+                let is_wanted = wanted(&decisions, Onward::Calmly);
                 decisions.pop();
-            }
-        }
+                is_wanted
+            })
+        })?;
+        let cut = self.path[at + 1..].iter().any(|node| node.cut);
+        let mut nodes = self.path[..=at].to_vec();
+        nodes[at].child_cut |= cut;
+        nodes[at].cut |= cut;
+        let (length, graph) = (nodes.len(), self.graph.clone());
+        let path = Path { nodes, length };
+        Some(Backtracking { path, begun: true, graph, ..Backtracking::new(self.policy) })
     }
 
     pub(crate) fn choose(&self, point: &Point<'_>) -> Choice {

@@ -23,11 +23,10 @@
 //! 7. A step that ended an execution depends on everything, and no decision that led there sleeps: two
 //!    accesses to a tracked cell that race belong to steps that need not conflict otherwise.
 
-use selvedge_core::{Bounds, Decision, Measure};
+use selvedge_core::{Bounds, Measure};
 
 use super::backtrack::{Backtracking, Policy};
-use super::{Choice, Finished, Point, Prefix, Strategy};
-use crate::program::Onward;
+use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
 
 /// Every local state within the bounds, bound by bound.
 ///
@@ -87,8 +86,9 @@ impl Strategy for Bpor {
         }
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
-        self.search.foresee(tell);
+    fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
+        let search = self.search.ahead(wanted)?;
+        Some(Box::new(Bpor { search, most: self.bound, bound: self.bound }))
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {

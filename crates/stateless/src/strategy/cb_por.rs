@@ -23,7 +23,7 @@ use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
 use super::backtrack::last_thread;
 use super::context_cost::{ContextCost, Here, NEVER};
-use super::{Choice, Finished, Point, Prefix, Strategy};
+use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
 use crate::coverage::HashedSet;
 use crate::graph::{Graph, Races};
 use crate::happens_before::{mix, value_hash};
@@ -62,7 +62,7 @@ pub struct CbPor {
 }
 
 /// The part of H that is looked up.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Marks {
     /// What states cost; marked are those from which every terminal state within the bound has been
     /// reached.
@@ -258,18 +258,29 @@ impl Strategy for CbPor {
         }
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
+    fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
         let mut decisions: Vec<_> = self.path.iter().map(|node| node.decision).collect();
-        for node in self.path.iter().rev() {
+        let at = self.path.iter().rposition(|node| {
             decisions.pop();
-            for decision in node.untried(&self.marks, &self.names, self.bound, &mut false) {
+            node.untried(&self.marks, &self.names, self.bound, &mut false).next().is_some_and(|decision| {
                 decisions.push(decision);
-                if !tell(&decisions, Onward::Calmly) {
-                    return;
-                }
+                let is_wanted = wanted(&decisions, Onward::Calmly);
                 decisions.pop();
-            }
-        }
+                is_wanted
+            })
+        })?;
+        Some(Box::new(CbPor {
+            path: self.path[..=at].to_vec(),
+            begun: true,
+            graph: self.graph.clone(),
+            state: self.state.clone(),
+            marks: self.marks.clone(),
+            costs: Vec::new(),
+            names: self.names.clone(),
+            terminals: Vec::new(),
+            most: self.bound,
+            ..*self
+        }))
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {

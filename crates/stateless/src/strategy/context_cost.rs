@@ -25,7 +25,7 @@ pub(crate) const NEVER: u32 = u16::MAX as u32;
 
 /// The states that were looked at, and what is known of the costs of arriving there. There may be millions:
 /// entries are small.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ContextCost {
     states: HashedMap<State>,
     arrivals: Vec<Arrival>,

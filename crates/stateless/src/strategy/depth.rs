@@ -3,11 +3,10 @@
 //! The searches that ICB is compared with (Musuvathi and Qadeer, PLDI 2007, sections 2.1 and 4.4): `db:N`
 //! ends every execution after N steps, `idfs` does so for growing N.
 
-use selvedge_core::{Bounds, Decision, Measure};
+use selvedge_core::{Bounds, Measure};
 
 use super::dfs::DfsStack;
-use super::{Choice, Finished, Point, Prefix, Strategy, alternatives};
-use crate::program::Onward;
+use super::{Choice, Finished, Point, Prefix, Strategy, Wanted, alternatives};
 
 /// Depth-first search over executions that are ended after a number of steps.
 #[derive(Debug)]
@@ -50,8 +49,9 @@ impl Strategy for Depth {
         }
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
-        self.stack.foresee(tell);
+    fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
+        let stack = self.stack.ahead(wanted)?;
+        Some(Box::new(Depth { stack, ..*self }))
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {

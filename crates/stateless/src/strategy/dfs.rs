@@ -2,7 +2,7 @@
 
 use selvedge_core::{Bounds, Decision};
 
-use super::{Choice, Finished, Point, Prefix, Strategy, alternatives};
+use super::{Choice, Finished, Point, Prefix, Strategy, Wanted, alternatives};
 use crate::program::Onward;
 
 /// Depth-first search over all executions, or over those with a limited number of preemptions.
@@ -14,7 +14,7 @@ use crate::program::Onward;
 /// assert!(dfs.next_prefix(&mut prefix));
 /// assert!(prefix.decisions.is_empty());
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Dfs {
     stack: DfsStack,
     preemptions: Option<u32>,
@@ -33,8 +33,9 @@ impl Strategy for Dfs {
         self.stack.next(prefix)
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
-        self.stack.foresee(tell);
+    fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
+        let stack = self.stack.ahead(wanted)?;
+        Some(Box::new(Dfs { stack, ..*self }))
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {
@@ -66,7 +67,7 @@ impl Strategy for Dfs {
 }
 
 /// The untried alternatives along the current path, deepest last.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DfsStack {
     path: Vec<Decision>,
     /// Position in the path, the decision to take there, and the fingerprint before it.
@@ -78,6 +79,11 @@ impl DfsStack {
     /// Starts over.
     pub(crate) fn clear(&mut self) {
         *self = DfsStack::default();
+    }
+
+    /// With nothing left to try.
+    pub(crate) fn done() -> Self {
+        DfsStack { begun: true, ..DfsStack::default() }
     }
 
     /// Starts over from a given prefix.
@@ -102,14 +108,16 @@ impl DfsStack {
         true
     }
 
-    /// Tells what is untried, deepest first; says whether more can be used.
-    pub(crate) fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) -> bool {
+    /// Offers what is untried, deepest first; and what is left from there on, if one is wanted.
+    pub(crate) fn ahead(&self, wanted: Wanted<'_>) -> Option<Self> {
         let mut decisions = self.path.clone();
-        self.untried.iter().rev().all(|(position, decision, _)| {
+        let last = self.untried.iter().rposition(|(position, decision, _)| {
             decisions.truncate(*position as usize);
             decisions.push(*decision);
-            tell(&decisions, Onward::Calmly)
-        })
+            wanted(&decisions, Onward::Calmly)
+        })?;
+        decisions.pop();
+        Some(DfsStack { path: decisions, untried: self.untried[..=last].to_vec(), begun: true })
     }
 
     /// Makes a finished execution the current path.

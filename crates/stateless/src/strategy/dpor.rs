@@ -16,11 +16,10 @@
 //!    to lock can hide a race between a lock and a later lock. Whether two steps can be reversed is found out
 //!    from the graph instead of from [`selvedge_core::Op::may_be_coenabled`].
 
-use selvedge_core::{Bounds, Decision};
+use selvedge_core::Bounds;
 
 use super::backtrack::{Backtracking, Policy};
-use super::{Choice, Finished, Point, Prefix, Strategy};
-use crate::program::Onward;
+use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
 
 /// Every terminal partial order, by dynamic partial-order reduction with sleep sets. Loops that wait by
 /// yielding do not end under it.
@@ -65,8 +64,8 @@ impl Strategy for Dpor {
         self.search.next(prefix)
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
-        self.search.foresee(tell);
+    fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
+        Some(Box::new(Dpor { search: self.search.ahead(wanted)? }))
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {

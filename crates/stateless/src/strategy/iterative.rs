@@ -20,7 +20,7 @@ use std::sync::Arc;
 use selvedge_core::{Bounds, Decision, Measure};
 
 use super::dfs::DfsStack;
-use super::{Choice, Finished, Point, Prefix, Strategy, alternatives};
+use super::{Choice, Finished, Point, Prefix, Strategy, Wanted, alternatives};
 use crate::program::Onward;
 
 /// What a departure from the default scheduler costs.
@@ -56,7 +56,7 @@ pub struct Iterative {
 }
 
 /// An execution to branch off, where, and how.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct WorkItem {
     schedule: Arc<[Decision]>,
     position: u32,
@@ -65,6 +65,9 @@ struct WorkItem {
     /// The cost including this decision.
     cost: u32,
 }
+
+/// So much of the work is given to a search that goes ahead.
+const MOST_AHEAD: usize = 256;
 
 impl WorkItem {
     /// The decisions to begin with.
@@ -124,14 +127,30 @@ impl Strategy for Iterative {
         }
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
-        let mut decisions = Vec::new();
-        let mut items = self.queues.iter().flatten();
-        let _ = self.stack.foresee(tell)
-            && items.all(|item| {
-                item.write(&mut decisions);
-                tell(&decisions, Onward::Calmly)
-            });
+    fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
+        let mut items = self.queues.iter().flatten().peekable();
+        let (stack, dearest) = match self.stack.ahead(wanted) {
+            Some(stack) => (stack, self.base),
+            None => {
+                let mut decisions = Vec::new();
+                loop {
+                    let item = items.peek()?;
+                    item.write(&mut decisions);
+                    if wanted(&decisions, Onward::Calmly) {
+                        break (DfsStack::done(), item.cost);
+                    }
+                    items.next();
+                }
+            }
+        };
+        // Of what costs more there will be more than is known now.
+        let same = items.take_while(|item| item.cost <= dearest);
+        Some(Box::new(Iterative {
+            queues: VecDeque::from([same.take(MOST_AHEAD).cloned().collect()]),
+            stack,
+            most: Some(dearest + self.csb),
+            ..*self
+        }))
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {

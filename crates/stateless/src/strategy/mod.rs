@@ -162,14 +162,20 @@ pub enum Report {
     Like(Vec<Vec<Decision>>),
 }
 
+/// Whether an execution that begins with these decisions, and goes on like that, is wanted.
+pub type Wanted<'a> = &'a mut dyn FnMut(&[Decision], Onward) -> bool;
+
 /// An algorithm that decides which executions to run.
 pub trait Strategy {
     /// Writes how the next execution begins; `false` when there is none.
     fn next_prefix(&mut self, prefix: &mut Prefix) -> bool;
 
-    /// Tells what the executions after the next one will most likely begin with and how they go on, soonest first, for as long as `tell`
-    /// says that it can use more. Nothing is promised; called only where executions are run ahead of time.
-    fn foresee(&self, _tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {}
+    /// Offers what the executions after the next one will most likely begin with and how they go on, soonest first. When
+    /// one is wanted, a copy of the search that goes on from there, as if everything before it were done. Nothing is
+    /// promised: what is still to be learnt may change it. Asked only where executions are run ahead of time.
+    fn ahead(&self, _wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
+        None
+    }
 
     /// How an execution goes on after its prefix.
     fn choose(&self, point: &Point<'_>) -> Choice;

@@ -48,7 +48,7 @@ use super::backtrack::last_thread;
 use super::bound_conflicts::{can_be_added_for_free, conflicting_threads, schedule, steps_before};
 use super::prefix_cost::PartialOrder;
 use super::wakeup::{Branch, Planned, Sequence, Step, insert, leftmost};
-use super::{Choice, Finished, Point, Prefix, Report, Strategy};
+use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
 use crate::config::Status;
 use crate::graph::{Event, Graph, Races};
 use crate::program::Onward;
@@ -530,7 +530,7 @@ impl Strategy for Optimal {
         true
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
+    fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
         let mut so_far = Vec::new();
         let lengths: Vec<_> = (self.path.iter())
             .map(|node| {
@@ -539,17 +539,32 @@ impl Strategy for Optimal {
                 length
             })
             .collect();
-        for (node, length) in self.path.iter().zip(lengths).rev() {
-            for branch in node.tree.iter().filter(|branch| !covered(&node.asleep, &branch.step)) {
-                so_far.truncate(length);
+        // What the last step of the path will do is not known yet, so what comes in its place is not either.
+        let last = self.path.len().checked_sub(1)?;
+        let at = (0..last).rev().find(|&at| {
+            let node = &self.path[at];
+            let mut untried = node.tree.iter().filter(|branch| !covered(&node.asleep, &branch.step));
+            so_far.truncate(lengths[at]);
+            untried.next().is_some_and(|branch| {
                 so_far.extend(self.decisions_of(std::slice::from_ref(&branch.step)));
                 so_far.extend(self.decisions_of(&leftmost(&branch.children)));
-                if so_far.len() > length && !tell(&so_far, Onward::Calmly) {
-                    return;
-                }
-            }
-            so_far.truncate(length);
-        }
+                so_far.len() > lengths[at] && wanted(&so_far, Onward::Calmly)
+            })
+        })?;
+        let below = &self.path[at + 1..];
+        let mut path = self.path[..=at].to_vec();
+        path[at].child_cut |= below.iter().any(|node| node.cut || node.child_cut);
+        path[at].child_held |= below.iter().any(|node| node.held_below || node.child_held);
+        Some(Box::new(Optimal {
+            path,
+            begun: true,
+            graph: self.graph.clone(),
+            most: self.bound,
+            bound: self.bound,
+            yields: self.yields,
+            asks: self.asks,
+            ..Optimal::default()
+        }))
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {

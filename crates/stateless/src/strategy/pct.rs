@@ -12,7 +12,7 @@
 use selvedge_core::{Bounds, Decision, ThreadId};
 
 use super::draw::{change_point, draw, priority, value};
-use super::{Choice, Finished, Point, Prefix, Strategy};
+use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
 use crate::program::Onward;
 
 /// A sampler that finds bugs of a given depth with a known probability.
@@ -77,9 +77,10 @@ impl Strategy for Pct {
         true
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
-        let mut later = self.executions + 1..;
-        later.all(|number| tell(&[], self.onward(draw(self.seed, number))));
+    fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
+        let is_wanted = |number: &u64| wanted(&[], self.onward(draw(self.seed, number + 1)));
+        let executions = (self.executions..).find(is_wanted)?;
+        Some(Box::new(Pct { executions, ..self.clone() }))
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {

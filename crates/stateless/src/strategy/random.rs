@@ -3,7 +3,7 @@
 use selvedge_core::{Bounds, Decision};
 
 use super::draw::{at_random, draw};
-use super::{Choice, Finished, Point, Prefix, Strategy};
+use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
 use crate::program::Onward;
 
 /// Executions drawn at random. The same seed draws the same executions.
@@ -36,9 +36,10 @@ impl Strategy for Random {
         true
     }
 
-    fn foresee(&self, tell: &mut dyn FnMut(&[Decision], Onward) -> bool) {
-        let mut later = self.executions + 1..;
-        later.all(|number| tell(&[], Onward::AtRandom { seed: draw(self.seed, number) }));
+    fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
+        let is_wanted = |number: &u64| wanted(&[], Onward::AtRandom { seed: draw(self.seed, number + 1) });
+        let executions = (self.executions..).find(is_wanted)?;
+        Some(Box::new(Random { executions, ..self.clone() }))
     }
 
     #[inline(always)]

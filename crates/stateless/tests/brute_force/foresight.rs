@@ -24,10 +24,10 @@ impl Strategy for Seer {
             self.asked.push(([&prefix.decisions[..], &prefix.likely].concat(), prefix.onward));
             let (asked, foreseen) = (self.asked.len(), &mut self.foreseen);
             let mut most = 5;
-            self.inner.foresee(&mut |decisions, onward| {
+            self.inner.ahead(&mut |decisions, onward| {
                 most -= 1;
                 foreseen.push((asked, (decisions.to_vec(), onward)));
-                most > 0
+                most == 0
             });
         }
         more
