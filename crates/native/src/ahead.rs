@@ -35,11 +35,15 @@ pub(crate) struct Course {
 const MOST_KEPT: usize = 256 << 20;
 /// The log of an execution that is longer is not kept.
 const LONGEST: usize = 1 << 18;
-/// So much may be run ahead from one place; then the search has most likely come to another.
-const MOST_RUN: u32 = 1_000;
-/// A scout leaves so much of what comes next to the search. The nearer it is, the sooner the search catches up with it;
-/// the farther, the more will have been learnt until its executions are asked for.
+/// So much of what comes next a scout leaves to the search, to begin with and at most. The nearer it is, the sooner the
+/// search catches up with it; the farther, the later its executions are asked for, and the more has been learnt until then
+/// that may change them.
 const DISTANCE: u32 = 4;
+const FARTHEST: u32 = 16;
+/// A scout that has run less when it leaves was too near; one that has run so much, and was not caught up with, is
+/// too far.
+const LEAST_RUN: u32 = 8;
+const MOST_RUN: u32 = 64;
 /// The first executions take longer than those after them. Then it pays to have one run by another core if it takes so
 /// long, since to hand it over takes time too.
 const FIRST: u32 = 16;
@@ -116,8 +120,9 @@ struct Post {
     running: Option<Arc<Course>>,
     /// How much it has run since it was sent here.
     run: u32,
-    /// It waits to be sent somewhere.
+    /// It waits to be sent somewhere; and it has been before.
     idle: bool,
+    sent: bool,
     /// It is to leave.
     leaves: bool,
     /// It could not be started.
@@ -279,7 +284,7 @@ impl Scout {
         let scout = || Scout { shared: shared.clone(), number };
         let started = {
             let _one_by_one = shared.starting.lock().unwrap_or_else(PoisonError::into_inner);
-            program.start(true)
+            program.start(false)
         };
         let Ok(zygote) = started else {
             // The search finds out why itself.
@@ -315,6 +320,8 @@ pub(crate) struct Pool {
     looked_at: u32,
     /// However short they are.
     eager: bool,
+    /// So much of what comes next is left to the search.
+    distance: u32,
     /// When the first copy of the search was made, and how long making copies has taken since.
     began: Option<Instant>,
     copying: Duration,
@@ -336,6 +343,7 @@ impl Pool {
             usual: Duration::ZERO,
             looked_at: 0,
             eager,
+            distance: DISTANCE,
             began: None,
             copying: Duration::ZERO,
         }
@@ -351,7 +359,8 @@ impl Pool {
     pub(crate) fn wants_more(&self) -> bool {
         let pays = self.looked_at >= FIRST && self.usual >= WORTH_IT;
         let copies = self.began.is_none_or(|began| self.copying * COPYING <= began.elapsed());
-        (pays && copies || self.eager) && (self.scouts.is_empty() || self.shared.lock().posts.iter().any(|post| post.idle))
+        (pays && copies || self.eager)
+            && (self.scouts.is_empty() || self.shared.lock().posts.iter().any(|post| post.idle))
     }
 
     /// Sends scouts that wait to where the search will come to.
@@ -369,11 +378,14 @@ impl Pool {
         }
         let posts = self.shared.lock().posts.len();
         for number in 0..posts {
-            if !self.shared.lock().posts[number].idle {
-                continue;
+            let Post { idle: true, run, sent, .. } = self.shared.lock().posts[number] else { continue };
+            match run {
+                ..LEAST_RUN if sent => self.distance = (self.distance + 1).min(FARTHEST),
+                MOST_RUN.. => self.distance = (self.distance / 2).max(1),
+                _ => {}
             }
             let is_new = |decisions: &[Decision], onward| !self.shared.lock().has(&course(decisions, onward));
-            let mut left = DISTANCE;
+            let mut left = self.distance;
             let mut new = 0;
             let mut copy = copies(&mut |decisions, onward| {
                 if is_new(decisions, onward) {
@@ -391,7 +403,7 @@ impl Pool {
             }
             let Some(copy) = copy else { break };
             let mut state = self.shared.lock();
-            state.posts[number] = Post { search: Some(copy), ..Post::default() };
+            state.posts[number] = Post { search: Some(copy), sent: true, ..Post::default() };
             self.shared.work.notify_all();
         }
         self.copying += began.elapsed();

@@ -64,8 +64,11 @@ pub(crate) struct NativeExecution<'a> {
     current: u32,
     step: Step,
     events: Vec<LocalEvent>,
-    /// How often the program has rightly gone on by itself, less how often it has not.
+    /// How many steps the program has rightly taken by itself, less what it has cost that it has taken others: in steps
+    /// that it could have asked for meanwhile.
     foresight: i32,
+    /// How long the last execution took that was begun.
+    took: Duration,
     /// The program stopped answering.
     lost: Option<Stop>,
     /// The execution, if it was run ahead of time.
@@ -77,6 +80,10 @@ pub(crate) struct NativeExecution<'a> {
 
 /// Below this, programs do not go on by themselves.
 const BLIND: i32 = -4;
+const MOST_FORESIGHT: i32 = 1024;
+/// How long it takes to ask for a decision; and for a scout, that does not look for its turn, but waits for it.
+const ASKING: Duration = Duration::from_micros(1);
+const ASKING_BETWEEN_OTHERS: Duration = Duration::from_micros(10);
 /// How often a scout looks whether it is to end.
 const SLICE: Duration = Duration::from_millis(20);
 
@@ -97,6 +104,7 @@ impl<'a> NativeExecution<'a> {
             step: Step::default(),
             events: Vec::new(),
             foresight: 0,
+            took: Duration::ZERO,
             lost: None,
             kept: None,
             company,
@@ -119,11 +127,12 @@ impl<'a> NativeExecution<'a> {
             None => {
                 self.program.clear_output();
                 self.keeper.clear();
-                let began = matches!(self.company, Company::Scouts(_)).then(Instant::now);
+                let began = Instant::now();
                 self.zygote.request(&self.planned, self.foresight > BLIND);
                 self.wait();
-                if let (Company::Scouts(pool), Some(began)) = (&mut self.company, began) {
-                    pool.took(began.elapsed());
+                self.took = began.elapsed();
+                if let Company::Scouts(pool) = &mut self.company {
+                    pool.took(self.took);
                 }
             }
         }
@@ -593,7 +602,7 @@ impl Execution for NativeExecution<'_> {
         self.decided.push(decision);
         match self.next {
             Next::Taken(taken) if taken == answer(decision).pack() => {
-                self.foresight = (self.foresight + 1).min(64);
+                self.foresight = (self.foresight + 1).min(MOST_FORESIGHT);
                 self.prepare_step(decision);
             }
             Next::Asks if self.kept.is_none() => {
@@ -602,7 +611,9 @@ impl Execution for NativeExecution<'_> {
             }
             Next::Taken(_) | Next::Asks => {
                 if self.next != Next::Asks {
-                    self.foresight = (self.foresight - 32).max(BLIND);
+                    let asking = if self.is_scout() { ASKING_BETWEEN_OTHERS } else { ASKING };
+                    let steps = self.took.as_nanos() / asking.as_nanos();
+                    self.foresight = (self.foresight - steps.clamp(8, 512) as i32).max(BLIND);
                 }
                 if let Err(stop) = self.begin_again() {
                     return Event::Stopped(self.pending(ThreadId(self.current)), Box::new(stop));
