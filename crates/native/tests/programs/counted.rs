@@ -1,4 +1,4 @@
-//! Readers and writers, and a queue, in C: as many executions and partial orders at each bound as brute force counts
+//! Increments, a deque, readers and writers, and a queue, in C: as many executions and partial orders at each bound as brute force counts
 //! that knows the programs' operations and nothing of the runtime.
 
 use std::collections::HashSet;
@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use selvedge_core::Outcome;
 use selvedge_native::{Named, NativeProgram, Parameters, Search};
 
-use crate::common::{compile, has};
+use crate::common::{compile, has, instrument};
 
 /// What a thread does, one after the other.
 #[derive(Clone, Copy)]
@@ -22,9 +22,18 @@ enum Do {
     /// Changes how many are used: no step.
     Use(i32),
     Signal(usize),
+    /// Operations on atomics.
+    Run(Code),
     Join(usize),
     End,
 }
+
+/// What comes at a place of some code, with a register and the atomics: which of these it touches, whether it writes it,
+/// and the next place.
+type Code = fn(usize, &mut i32, &mut [i32; 2]) -> (usize, bool, usize);
+
+/// The place after the last.
+const OVER: usize = usize::MAX;
 
 /// What a step touches: an object, and whether it writes.
 type Touch = (Object, bool);
@@ -34,6 +43,7 @@ enum Object {
     ReadWriteLock,
     Mutex,
     Condvar(usize),
+    Atomic(usize),
     Thread(usize),
 }
 
@@ -47,6 +57,10 @@ struct State {
     writes: bool,
     locked: bool,
     used: i32,
+    /// Where each thread is in its code, and its register.
+    code_at: Vec<usize>,
+    registers: Vec<i32>,
+    atomics: [i32; 2],
 }
 
 /// A step of an execution: the thread, its number there, what it touches and which waiter it chose.
@@ -131,6 +145,13 @@ impl Brute<'_> {
                 }
                 vec![(Object::Condvar(condvar), chosen.is_some())]
             }
+            Do::Run(code) => {
+                let (atomic, writes, next) =
+                    code(state.code_at[thread], &mut state.registers[thread], &mut state.atomics);
+                moves_on = next == OVER;
+                state.code_at[thread] = if moves_on { 0 } else { next };
+                vec![(Object::Atomic(atomic), writes)]
+            }
             Do::Join(other) => vec![(Object::Thread(other), false)],
             Do::End => vec![(Object::Thread(thread), true)],
             Do::Use(_) => unreachable!("no step"),
@@ -211,6 +232,9 @@ fn counts(bodies: &[Vec<Do>], bound: u32) -> Vec<(u64, u64)> {
         writes: false,
         locked: false,
         used: 0,
+        code_at: vec![0; count],
+        registers: vec![0; count],
+        atomics: [0; 2],
     };
     let mut brute = Brute { bodies, bound, runs: Vec::new() };
     brute.explore(&state, 0, 0, &mut Vec::new());
@@ -233,7 +257,10 @@ fn compare(source: &str, one: &[Do], other: &[Do], numbers: [usize; 2], bound: u
     let mut bodies = vec![(1..=threads).map(Do::Join).collect::<Vec<Do>>()];
     bodies.extend((0..threads).map(|thread| if thread < numbers[0] { one.to_vec() } else { other.to_vec() }));
     let expected = counts(&bodies, bound);
-    let program = NativeProgram::open(&compile(&format!("counted/{source}"), &[])).unwrap();
+    let source_path = format!("counted/{source}");
+    let atomics = one.iter().chain(other).any(|step| matches!(step, Do::Run(_)));
+    let path = if atomics { instrument(&source_path, &[]) } else { compile(&source_path, &[]) };
+    let program = NativeProgram::open(&path).unwrap();
     let program = program.arguments(numbers.map(|number| number.to_string()));
     let check = |strategy: Named| -> Outcome {
         let search = Search { strategy, parameters: Parameters::bounded(bound), ..Search::default() };
@@ -260,6 +287,77 @@ const READER: [Do; 3] = [Do::ReadLock, Do::ReadUnlock, Do::End];
 const WRITER: [Do; 3] = [Do::WriteLock, Do::WriteUnlock, Do::End];
 const PRODUCER: [Do; 6] = [Do::Lock, Do::WaitWhile(1, 0), Do::Use(1), Do::Signal(1), Do::Unlock, Do::End];
 const CONSUMER: [Do; 6] = [Do::Lock, Do::WaitWhile(0, 1), Do::Use(-1), Do::Signal(0), Do::Unlock, Do::End];
+
+fn at_once(_: usize, _: &mut i32, atomics: &mut [i32; 2]) -> (usize, bool, usize) {
+    atomics[0] += 1;
+    (0, true, OVER)
+}
+
+fn read_and_write(at: usize, register: &mut i32, atomics: &mut [i32; 2]) -> (usize, bool, usize) {
+    if at == 0 {
+        *register = atomics[0];
+        return (0, false, 1);
+    }
+    atomics[0] = *register + 1;
+    (0, true, OVER)
+}
+
+/// The ends of the deque.
+const TOP: usize = 0;
+const BOTTOM: usize = 1;
+
+fn own(at: usize, register: &mut i32, atomics: &mut [i32; 2]) -> (usize, bool, usize) {
+    match at {
+        0..=2 => {
+            atomics[BOTTOM] = [1, 2, 1][at];
+            (BOTTOM, true, at + 1)
+        }
+        3 => {
+            *register = atomics[TOP];
+            (TOP, false, [OVER, 4, 5][*register as usize])
+        }
+        4 => {
+            let mine = atomics[TOP] == *register;
+            atomics[TOP] += i32::from(mine);
+            (TOP, mine, 5)
+        }
+        _ => {
+            atomics[BOTTOM] = 2;
+            (BOTTOM, true, OVER)
+        }
+    }
+}
+
+fn steal(at: usize, register: &mut i32, atomics: &mut [i32; 2]) -> (usize, bool, usize) {
+    match at {
+        0 => {
+            *register = atomics[TOP];
+            (TOP, false, 1)
+        }
+        1 => (BOTTOM, false, if *register < atomics[BOTTOM] { 2 } else { OVER }),
+        _ => {
+            let mine = atomics[TOP] == *register;
+            atomics[TOP] += i32::from(mine);
+            (TOP, mine, OVER)
+        }
+    }
+}
+
+#[test]
+fn increments_are_counted_as_by_brute_force() {
+    let (safe, unsafe_) = ([Do::Run(at_once), Do::End], [Do::Run(read_and_write), Do::End]);
+    for (numbers, bound) in [([2, 0], 20), ([3, 0], 20), ([4, 0], 1), ([0, 2], 20), ([1, 2], 20), ([0, 3], 2)]
+    {
+        compare("increments.c", &safe, &unsafe_, numbers, bound);
+    }
+}
+
+#[test]
+fn a_deque_is_counted_as_by_brute_force() {
+    for (numbers, bound) in [([1, 1], 20), ([1, 2], 2), ([0, 2], 20)] {
+        compare("deque.c", &[Do::Run(own), Do::End], &[Do::Run(steal), Do::End], numbers, bound);
+    }
+}
 
 #[test]
 fn readers_and_writers_are_counted_as_by_brute_force() {
