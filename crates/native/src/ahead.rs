@@ -39,11 +39,11 @@ const LONGEST: usize = 1 << 18;
 /// search catches up with it; the farther, the later its executions are asked for, and the more has been learnt until then
 /// that may change them.
 const DISTANCE: u32 = 4;
-const FARTHEST: u32 = 16;
-/// A scout that has run less when it leaves was too near; one that has run so much, and was not caught up with, is
-/// too far.
+const FARTHEST: u32 = 32;
+/// A scout that has run less when it leaves was too near; one that has run so many times as much, and was not caught up
+/// with, is too far. It is more where to copy the search takes long.
 const LEAST_RUN: u32 = 8;
-const MOST_RUN: u32 = 64;
+const MUCH: u32 = 8;
 /// The first executions take longer than those after them. Then it pays to have one run by another core if it takes so
 /// long, since to hand it over takes time too.
 const FIRST: u32 = 16;
@@ -118,8 +118,9 @@ struct Post {
     search: Option<Box<dyn Strategy + Send>>,
     /// What it runs just now.
     running: Option<Arc<Course>>,
-    /// How much it has run since it was sent here.
+    /// How much it has run since it was sent here, and is to run at most.
     run: u32,
+    most: u32,
     /// It waits to be sent somewhere; and it has been before.
     idle: bool,
     sent: bool,
@@ -222,7 +223,7 @@ impl Scout {
         let post = &state.posts[self.number];
         if state.ends
             || post.leaves
-            || post.run >= MOST_RUN
+            || post.run >= post.most
             || state.own.as_ref() == Some(course)
             || runner.is_some()
         {
@@ -378,15 +379,17 @@ impl Pool {
         }
         let posts = self.shared.lock().posts.len();
         for number in 0..posts {
-            let Post { idle: true, run, sent, .. } = self.shared.lock().posts[number] else { continue };
+            let Post { idle: true, run, most, sent, .. } = self.shared.lock().posts[number] else { continue };
             match run {
-                ..LEAST_RUN if sent => self.distance = (self.distance + 1).min(FARTHEST),
-                MOST_RUN.. => self.distance = (self.distance / 2).max(1),
+                _ if !sent => {}
+                _ if run < most / MUCH => self.distance = (self.distance + 1).min(FARTHEST),
+                _ if run >= most => self.distance = (self.distance / 2).max(1),
                 _ => {}
             }
             let is_new = |decisions: &[Decision], onward| !self.shared.lock().has(&course(decisions, onward));
             let mut left = self.distance;
             let mut new = 0;
+            let copying = Instant::now();
             let mut copy = copies(&mut |decisions, onward| {
                 if is_new(decisions, onward) {
                     new += 1;
@@ -402,8 +405,11 @@ impl Pool {
                 });
             }
             let Some(copy) = copy else { break };
+            let copying = copying.elapsed().as_micros() as u32;
+            let worth = copying.saturating_mul(COPYING) / (self.usual.as_micros() as u32).max(1);
+            let most = MUCH * worth.clamp(LEAST_RUN, 1 << 12);
             let mut state = self.shared.lock();
-            state.posts[number] = Post { search: Some(copy), sent: true, ..Post::default() };
+            state.posts[number] = Post { search: Some(copy), most, sent: true, ..Post::default() };
             self.shared.work.notify_all();
         }
         self.copying += began.elapsed();
