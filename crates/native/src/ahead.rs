@@ -126,7 +126,7 @@ struct Post {
     sent: bool,
     /// It is to leave.
     leaves: bool,
-    /// It could not be started.
+    /// Its process could not be started, or has ended.
     gone: bool,
 }
 
@@ -257,6 +257,12 @@ impl Scout {
         }
     }
 
+    /// Its process is not there: the search finds out why itself, if it comes to that.
+    pub(crate) fn is_gone(&self) {
+        self.shared.lock().posts[self.number].gone = true;
+        self.shared.done.notify_all();
+    }
+
     /// Whether it is over.
     pub(crate) fn ends(&self) -> bool {
         self.shared.lock().ends
@@ -265,12 +271,13 @@ impl Scout {
     /// The next search to run; `None` when there will be none any more.
     fn next(&self) -> Option<Box<dyn Strategy + Send>> {
         let mut state = self.shared.lock();
-        state.posts[self.number].idle = true;
+        let post = &mut state.posts[self.number];
+        post.idle = !post.gone;
         if state.awaited {
             self.shared.done.notify_all();
         }
         loop {
-            if state.ends {
+            if state.ends || state.posts[self.number].gone {
                 return None;
             }
             if let Some(search) = state.posts[self.number].search.take() {
@@ -287,12 +294,7 @@ impl Scout {
             let _one_by_one = shared.starting.lock().unwrap_or_else(PoisonError::into_inner);
             program.start(false)
         };
-        let Ok(zygote) = started else {
-            // The search finds out why itself.
-            shared.lock().posts[number].gone = true;
-            shared.done.notify_all();
-            return;
-        };
+        let Ok(zygote) = started else { return scout().is_gone() };
         let execution = NativeExecution::new(program, zygote, Company::Scout(scout()));
         let mut explorer = Explorer::with_execution(Box::new(execution), settings);
         while let Some(mut search) = scout().next() {

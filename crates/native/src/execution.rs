@@ -156,6 +156,9 @@ impl<'a> NativeExecution<'a> {
         };
         while !self.zygote.area.wait(slice) {
             if !self.zygote.is_alive() {
+                if let Company::Scout(scout) = &self.company {
+                    scout.is_gone();
+                }
                 self.give_up("the process that executions are forked from has ended".into());
                 return;
             }
