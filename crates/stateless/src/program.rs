@@ -13,7 +13,7 @@ pub trait Program: Sync {
     fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError>;
 }
 
-/// [`Strategy::ahead`](crate::Strategy::ahead), of the search that runs.
+/// [`Strategy::ahead`], of the search that runs.
 pub type Ahead<'a> = &'a mut dyn FnMut(Wanted<'_>) -> Option<Box<dyn Strategy + Send>>;
 
 /// What is known of a run before it begins. Nothing is promised.
