@@ -83,13 +83,15 @@ impl Words {
         self.log.push((event, object as u32, difference));
     }
 
-    /// What steps changed, in their order: the step, the object, and the difference.
-    pub(crate) fn log(&self) -> &[(u32, u32, u64)] {
-        &self.log
+    /// What a step changed: the step, the object, and the difference.
+    pub(crate) fn log_of(&self, event: u32) -> &[(u32, u32, u64)] {
+        let begin = self.log.partition_point(|change| change.0 < event);
+        let length = self.log[begin..].iter().take_while(|change| change.0 == event).count();
+        &self.log[begin..begin + length]
     }
 
     /// The words that objects begin with.
-    pub(crate) fn initials(&self) -> impl Iterator<Item = u64> + '_ {
+    pub(crate) fn initials(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         self.objects[..self.known].iter().map(|(word, _)| *word)
     }
 

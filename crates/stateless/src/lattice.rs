@@ -8,7 +8,7 @@ use crate::gate::Gate;
 use crate::graph::Graph;
 use crate::happens_before::{action_hash, alone_hash, stop_hash, value_hash, whole};
 
-/// A prefix of a graph.
+/// A prefix of a graph. What two graphs that follow each other have in common is loaded once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lattice {
     /// How many steps of each thread are in it.
@@ -16,26 +16,57 @@ pub(crate) struct Lattice {
     pub(crate) hash: u128,
     /// How many steps there are in all.
     length: usize,
-    /// Of how many threads it is certain that whoever ran next preempted them.
-    left: u32,
+    /// So many preemptions are certain, if none of the threads runs next that were certainly left.
+    least: u32,
     /// The fair bound.
     yields: Option<u32>,
-    /// The XOR of the hashes of each object's actions in it, and what the object adds to the hash.
-    objects: Vec<(u128, u128)>,
-    /// The words of objects, and where each event's changes to them are in the graph's list.
-    words: Vec<u64>,
-    changes_at: Vec<u32>,
-    /// What each event adds: by itself, and to its objects.
-    alone: Vec<u128>,
-    touches: Vec<[Option<Touch>; 2]>,
+    objects: Vec<Object>,
+    /// What the steps of the whole graph do, in the order of its execution.
+    steps: Vec<Step>,
+    /// How they change the words of objects.
+    changes: Vec<(u32, u64)>,
     /// Where each thread stands after so many of its steps.
     stands: Vec<Vec<Stand>>,
-    /// The state after so many steps, and one more, of the execution that the graph is of.
-    run: Vec<u128>,
-    /// How many preemptions that execution had then, if it is known.
+    /// How many preemptions the execution had after each step, if it is known.
     costs: Vec<u32>,
-    /// How often each object has been written in the whole graph.
-    versions: Vec<u32>,
+}
+
+/// An object in a prefix.
+#[derive(Clone, Debug, Default)]
+struct Object {
+    actions: Actions,
+    word: u64,
+    /// The word that it begins with.
+    initial: u64,
+    /// The events of the whole graph that write it.
+    writes: Vec<u32>,
+    /// How many changes of its word in the whole graph are by events that do not write it.
+    unwritten: u32,
+}
+
+/// What has been done to an object.
+#[derive(Clone, Copy, Debug, Default)]
+struct Actions {
+    /// The XOR of the hashes of its actions.
+    all: u128,
+    /// What it adds to the hash.
+    adds: u128,
+    /// How often it has been written.
+    writes: u32,
+}
+
+/// What an event does.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// What it adds to the hash by itself.
+    alone: u128,
+    touches: [Option<Touch>; 2],
+    /// Where its changes of words end.
+    changes: u32,
+    /// The thread.
+    thread: u32,
+    /// The state after it, in the execution that the graph is of.
+    after: u128,
 }
 
 /// What an event does to an object.
@@ -49,6 +80,8 @@ struct Touch {
 /// Where a thread stands after some of its steps.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stand {
+    /// The event of its last step.
+    last: u32,
     /// How often it has yielded.
     yields: u32,
     /// Its last step yielded.
@@ -57,6 +90,17 @@ struct Stand {
     open: bool,
     /// Whoever runs next preempts it, whatever the others have done.
     left: bool,
+    /// So often it has been preempted for certain before its last step, and those steps are so many.
+    preempted: u32,
+    counted: u32,
+    /// From so many steps on it could have gone on wherever it stood before its last step, whatever the others
+    /// have done.
+    free_from: u32,
+    /// So many of its steps happened before something that happened before its last one.
+    seen: u32,
+    /// Whoever runs next preempts it as long as this object is open to it and has been written no more than so
+    /// often.
+    unless: Option<(u32, u32)>,
 }
 
 /// A step that was taken back, and what was true before.
@@ -64,8 +108,70 @@ struct Stand {
 pub(crate) struct Removed {
     pub(crate) event: usize,
     hash: u128,
-    left: u32,
-    objects: [(u128, u128); 2],
+    least: u32,
+    objects: [Actions; 2],
+}
+
+/// Whether a thread has taken the last step or will take the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Runs {
+    Last,
+    Next,
+}
+
+impl Stand {
+    /// So often the thread has been preempted at least, if another runs next.
+    #[inline]
+    fn least(&self) -> u32 {
+        self.preempted + u32::from(self.left)
+    }
+
+    /// Goes on after a step, not its first. A preemption is certain where the thread must have been interrupted
+    /// since the last one that was counted, and could have gone on wherever that was.
+    fn follow(&mut self, graph: &Graph, number: usize, before: &Stand, fair: bool) {
+        let event = &graph.events[self.last as usize];
+        let thread = event.thread.index();
+        let (clock, earlier) = (graph.clock(self.last as usize), graph.clock(before.last as usize));
+        let mut alone = true;
+        for (other, (now, then)) in clock.iter().zip(earlier).enumerate() {
+            if now > then && other != thread {
+                alone = false;
+                let between = graph.threads[other].events[*now as usize - 1];
+                self.seen = self.seen.max(graph.clock(between as usize)[thread]);
+            }
+        }
+        // What it waited for was as it was all the time since its step before.
+        let unchanged = || {
+            let gate = &graph.threads[thread].pending[number - 1].1;
+            let certain = alone && before.is_free(fair) && !gate.needs_signal && !gate.timed;
+            certain
+                && event
+                    .op
+                    .touches()
+                    .any(|(object, access)| access == Access::Write && gate.waits_for(object))
+        };
+        if !before.left && !unchanged() {
+            self.free_from = number as u32;
+        }
+        if self.is_interrupted(self.seen) {
+            self.preempted += 1;
+            self.counted = number as u32;
+        }
+    }
+
+    /// Whether a preemption is certain that has not been counted, when something comes after so many of the
+    /// thread's steps and before its last one.
+    #[inline]
+    fn is_interrupted(&self, seen: u32) -> bool {
+        seen > 0 && seen >= self.free_from.max(self.counted)
+    }
+
+    /// Whether nothing but what it waits for can keep it from going on, or make a switch free.
+    #[inline]
+    fn is_free(&self, fair: bool) -> bool {
+        // The fair bound may hold back a thread that has yielded.
+        !self.yielded && (self.yields == 0 || !fair)
+    }
 }
 
 impl Lattice {
@@ -75,67 +181,76 @@ impl Lattice {
     }
 
     /// The whole graph, of which the first so many events are those of the graph that was loaded before, and
-    /// the state is all of that. After each of its steps the execution had so many preemptions.
-    pub(crate) fn load(&mut self, graph: &Graph, common: usize, costs: &[u32]) {
-        self.costs.clear();
-        self.costs.extend_from_slice(costs);
+    /// the state is all of that. After each of its steps from there on the execution had so many preemptions.
+    pub(crate) fn load(&mut self, graph: &Graph, common: usize, costs: impl Iterator<Item = u32>) {
+        for event in (common..self.steps.len()).rev() {
+            self.unload_event(event);
+        }
+        self.costs.truncate(common);
+        self.costs.extend(costs);
         self.length = graph.events.len();
-        for event in (common..self.touches.len()).rev() {
-            self.toggle(event);
-            for touch in self.touches[event].iter().flatten() {
-                self.versions[touch.object as usize] -= u32::from(touch.writes);
-            }
-        }
-        self.touches.truncate(common);
-        self.run.truncate(common);
-        self.alone.truncate(common);
-        if common == 0 {
-            self.hash = 0;
-            self.objects.clear();
-            self.versions.clear();
-        }
-        self.load_words(graph);
-        self.stands.resize_with(graph.threads.len(), Vec::new);
-        self.taken.clear();
-        self.left = 0;
-        for (stands, line) in self.stands.iter_mut().zip(&graph.threads) {
-            // What it does next may not have been known when the graph ended there.
-            let kept = line.events.partition_point(|event| (*event as usize) < common);
-            stands.truncate(kept);
-            while stands.len() <= line.events.len() {
-                let number = stands.len();
-                let last = number.checked_sub(1).map(|last| line.events[last] as usize);
-                let yielded = last.is_some_and(|last| graph.events[last].op.yields());
-                let yields = stands.last().map_or(0, |stand| stand.yields) + u32::from(yielded);
-                let ended = line.ended && number == line.events.len();
-                let open = !ended && line.pending.get(number).is_some_and(|(_, gate)| *gate == Gate::OPEN);
-                // The fair bound may hold back a thread that has yielded.
-                let left = open && number > 0 && !yielded && (yields == 0 || self.yields.is_none());
-                stands.push(Stand { yields, yielded, open, left });
-            }
-            self.left += u32::from(stands[line.events.len()].left);
-            self.taken.push(line.events.len() as u32);
+        let mut initials = graph.words.initials();
+        for index in 0..self.objects.len().max(initials.len()) {
+            let initial = initials.next().unwrap_or(0);
+            let object = self.object(index);
+            object.word = object.word.wrapping_add(initial.wrapping_sub(object.initial));
+            object.initial = initial;
         }
         for index in common..graph.events.len() {
             self.load_event(graph, index);
         }
+        self.stands.resize_with(graph.threads.len(), Vec::new);
+        self.taken.clear();
+        self.least = 0;
+        for thread in 0..graph.threads.len() {
+            self.load_thread(graph, common, thread);
+        }
     }
 
-    fn load_words(&mut self, graph: &Graph) {
-        self.words.clear();
-        self.words.extend(graph.words.initials());
-        self.changes_at.clear();
-        self.changes_at.push(0);
-        let log = graph.words.log();
-        let mut changes = 0;
-        for event in 0..graph.events.len() as u32 {
-            while let Some(&(_, object, difference)) = log.get(changes).filter(|change| change.0 == event) {
-                let word = &mut self.words[object as usize];
-                *word = word.wrapping_add(difference);
-                changes += 1;
-            }
-            self.changes_at.push(changes as u32);
+    fn object(&mut self, index: usize) -> &mut Object {
+        if index >= self.objects.len() {
+            self.objects.resize_with(index + 1, Object::default);
         }
+        &mut self.objects[index]
+    }
+
+    fn load_thread(&mut self, graph: &Graph, common: usize, thread: usize) {
+        let line = &graph.threads[thread];
+        let fair = self.yields.is_some();
+        let stands = &mut self.stands[thread];
+        // What it does next may not have been known when the graph ended there.
+        stands.truncate(line.events.partition_point(|event| (*event as usize) < common));
+        while stands.len() <= line.events.len() {
+            let number = stands.len();
+            let before = stands.last().copied().unwrap_or_default();
+            let mut stand = before;
+            if number > 0 {
+                stand.last = line.events[number - 1];
+                stand.yielded = graph.events[stand.last as usize].op.yields();
+                stand.yields += u32::from(stand.yielded);
+            }
+            let ended = line.ended && number == line.events.len();
+            let gate = line.pending.get(number).map(|(_, gate)| gate).filter(|_| !ended);
+            let free = number > 0 && stand.is_free(fair);
+            stand.open = gate == Some(&Gate::OPEN);
+            stand.left = stand.open && free;
+            let waits =
+                gate.filter(|gate| free && !gate.needs_signal && !gate.timed).and_then(|gate| gate.object);
+            stand.unless = waits.map(|object| {
+                let past = graph.clock(stand.last as usize);
+                let object = object.index();
+                let writes = self.objects.get(object).map_or(&[][..], |object| &object.writes);
+                (object as u32, writes.partition_point(|write| graph.contains(past, *write)) as u32)
+            });
+            if number == 1 {
+                stand.free_from = 1;
+            } else if number > 1 {
+                stand.follow(graph, number, &before, fair);
+            }
+            stands.push(stand);
+        }
+        self.least += stands[line.events.len()].least();
+        self.taken.push(line.events.len() as u32);
     }
 
     fn load_event(&mut self, graph: &Graph, index: usize) {
@@ -148,15 +263,13 @@ impl Lattice {
             if access == Access::None {
                 continue;
             }
-            let object = object.index();
-            if object >= self.versions.len() {
-                self.versions.resize(object + 1, 0);
-                self.objects.resize(object + 1, (0, 0));
-            }
             let writes = access == Access::Write;
-            self.versions[object] += u32::from(writes);
-            let action = action_hash(name, number, &event.op, slot, self.versions[object]);
-            touches[slot] = Some(Touch { object: object as u32, writes, action });
+            let events = &mut self.object(object.index()).writes;
+            if writes {
+                events.push(index as u32);
+            }
+            let action = action_hash(name, number, &event.op, slot, events.len() as u32);
+            touches[slot] = Some(Touch { object: object.index() as u32, writes, action });
         }
         if touches.iter().all(Option::is_none) {
             alone = alone_hash(name, number, &event.op);
@@ -167,91 +280,96 @@ impl Lattice {
         if graph.stopped && index + 1 == graph.events.len() {
             alone ^= stop_hash(name, number);
         }
-        self.alone.push(alone);
-        self.touches.push(touches);
-        self.toggle(index);
-        self.run.push(self.hash);
+        for &(_, object, difference) in graph.words.log_of(index as u32) {
+            self.changes.push((object, difference));
+            let written = touches.iter().flatten().any(|touch| touch.object == object && touch.writes);
+            self.object(object as usize).unwritten += u32::from(!written);
+        }
+        let changes = self.changes.len() as u32;
+        self.steps.push(Step { alone, touches, changes, thread: event.thread.0, after: 0 });
+        self.toggle(index, true);
+        self.steps[index].after = self.hash;
+    }
+
+    fn unload_event(&mut self, index: usize) {
+        self.toggle(index, false);
+        let touches = self.steps[index].touches;
+        for touch in touches.iter().flatten().filter(|touch| touch.writes) {
+            self.objects[touch.object as usize].writes.pop();
+        }
+        for (object, _) in self.changes.drain(self.changes_of(index)) {
+            let written = touches.iter().flatten().any(|touch| touch.object == object && touch.writes);
+            self.objects[object as usize].unwritten -= u32::from(!written);
+        }
+        self.steps.pop();
+    }
+
+    /// Adds a step, or takes it back.
+    #[inline]
+    fn toggle(&mut self, event: usize, add: bool) {
+        let changes = self.changes_of(event);
+        let step = &self.steps[event];
+        self.hash ^= step.alone;
+        for touch in step.touches.iter().flatten() {
+            let actions = &mut self.objects[touch.object as usize].actions;
+            self.hash ^= actions.toggle(touch, add);
+        }
+        for (object, difference) in &self.changes[changes] {
+            let word = &mut self.objects[*object as usize].word;
+            *word = if add { word.wrapping_add(*difference) } else { word.wrapping_sub(*difference) };
+        }
     }
 
     #[inline]
-    fn toggle(&mut self, event: usize) {
-        self.hash ^= self.alone[event];
-        for touch in self.touches[event].iter().flatten() {
-            let (actions, adds) = &mut self.objects[touch.object as usize];
-            *actions ^= touch.action;
-            self.hash ^= *adds;
-            *adds = whole(*actions);
-            self.hash ^= *adds;
-        }
+    fn changes_of(&self, event: usize) -> std::ops::Range<usize> {
+        let begin = event.checked_sub(1).map_or(0, |before| self.steps[before].changes);
+        begin as usize..self.steps[event].changes as usize
     }
 
     /// Takes the last step of a thread of the frontier back.
-    pub(crate) fn remove(&mut self, graph: &Graph, thread: usize) -> Removed {
-        let taken = self.taken[thread] as usize - 1;
-        self.taken[thread] = taken as u32;
+    #[inline]
+    pub(crate) fn remove(&mut self, thread: usize) -> Removed {
+        let taken = self.taken[thread] as usize;
+        self.taken[thread] -= 1;
         self.length -= 1;
-        let left = self.left;
-        let stands = &self.stands[thread];
-        self.left -= u32::from(stands[taken + 1].left);
-        self.left += u32::from(stands[taken].left);
-        let event = graph.threads[thread].events[taken] as usize;
-        let hash = self.hash;
-        self.hash ^= self.alone[event];
-        let mut objects = [(0, 0); 2];
-        for (touch, was) in self.touches[event].iter().zip(&mut objects) {
-            let Some(touch) = touch else { continue };
-            let object = &mut self.objects[touch.object as usize];
-            *was = *object;
-            object.0 ^= touch.action;
-            object.1 = whole(object.0);
-            self.hash ^= was.1 ^ object.1;
-        }
-        let changes = self.changes(graph, event);
-        for &(_, object, difference) in changes {
-            let word = &mut self.words[object as usize];
-            *word = word.wrapping_sub(difference);
-        }
-        Removed { event, hash, left, objects }
+        let (hash, least) = (self.hash, self.least);
+        let (stand, before) = (&self.stands[thread][taken], &self.stands[thread][taken - 1]);
+        self.least = least - stand.least() + before.least();
+        let event = stand.last as usize;
+        let objects = self.steps[event].touches.map(|touch| {
+            touch.map_or(Actions::default(), |touch| self.objects[touch.object as usize].actions)
+        });
+        self.toggle(event, false);
+        Removed { event, hash, least, objects }
     }
 
     /// Adds a step again that was taken back last.
-    pub(crate) fn put_back(&mut self, graph: &Graph, thread: usize, removed: &Removed) {
+    #[inline]
+    pub(crate) fn put_back(&mut self, thread: usize, removed: &Removed) {
         self.taken[thread] += 1;
         self.length += 1;
-        self.left = removed.left;
+        self.least = removed.least;
         self.hash = removed.hash;
-        for (touch, was) in self.touches[removed.event].iter().zip(&removed.objects).rev() {
+        let changes = self.changes_of(removed.event);
+        for (touch, was) in self.steps[removed.event].touches.iter().zip(&removed.objects) {
             if let Some(touch) = touch {
-                self.objects[touch.object as usize] = *was;
+                self.objects[touch.object as usize].actions = *was;
             }
         }
-        let changes = self.changes(graph, removed.event);
-        for &(_, object, difference) in changes {
-            let word = &mut self.words[object as usize];
-            *word = word.wrapping_add(difference);
+        for (object, difference) in &self.changes[changes] {
+            let word = &mut self.objects[*object as usize].word;
+            *word = word.wrapping_add(*difference);
         }
     }
 
     /// Adds the next step of a thread again.
-    pub(crate) fn add(&mut self, graph: &Graph, thread: usize) {
+    pub(crate) fn add(&mut self, thread: usize) {
         let taken = self.taken[thread] as usize;
-        self.taken[thread] = taken as u32 + 1;
+        self.taken[thread] += 1;
         self.length += 1;
-        let stands = &self.stands[thread];
-        self.left -= u32::from(stands[taken].left);
-        self.left += u32::from(stands[taken + 1].left);
-        let event = graph.threads[thread].events[taken] as usize;
-        self.toggle(event);
-        let changes = self.changes(graph, event);
-        for &(_, object, difference) in changes {
-            let word = &mut self.words[object as usize];
-            *word = word.wrapping_add(difference);
-        }
-    }
-
-    #[inline]
-    fn changes<'g>(&self, graph: &'g Graph, event: usize) -> &'g [(u32, u32, u64)] {
-        &graph.words.log()[self.changes_at[event] as usize..self.changes_at[event + 1] as usize]
+        let (before, stand) = (&self.stands[thread][taken], &self.stands[thread][taken + 1]);
+        self.least = self.least - before.least() + stand.least();
+        self.toggle(stand.last as usize, true);
     }
 
     #[inline]
@@ -264,27 +382,50 @@ impl Lattice {
         if self.taken[thread] > 0 && self.stand(thread).open {
             return Status::Enabled;
         }
-        let word = |object: usize| self.words.get(object).copied().unwrap_or(0);
+        let word = |object: usize| self.objects.get(object).map_or(0, |object| object.word);
         graph.status_with(&self.taken, ThreadId(thread as u32), word)
     }
 
-    /// At least so many threads were preempted by an execution that led here with this thread's step at the
-    /// end: those others that were left where nothing could have blocked them.
-    pub(crate) fn preempted(&self, last: usize) -> u32 {
-        self.left - u32::from(self.stand(last).left)
+    /// At least so many preemptions are in an execution that leads here and in which this thread has the last
+    /// step, or takes the next one.
+    #[inline]
+    pub(crate) fn preempted(&self, graph: &Graph, thread: usize, runs: Runs) -> u32 {
+        let own = self.stand(thread);
+        let mut least = self.least - u32::from(own.left);
+        let mut seen = 0;
+        for (other, (stands, taken)) in self.stands.iter().zip(&self.taken).enumerate() {
+            if *taken == 0 || other == thread {
+                continue;
+            }
+            let stand = &stands[*taken as usize];
+            seen = seen.max(graph.clock(stand.last as usize)[thread]);
+            if let Some((object, writes)) = stand.unless {
+                let object = &self.objects[object as usize];
+                if object.actions.writes == writes && object.unwritten == 0 {
+                    let gate = &graph.threads[other].pending[*taken as usize].1;
+                    least += u32::from(gate.allows(object.word));
+                }
+            }
+        }
+        // When it will run next it may have been interrupted where it stands now, too.
+        let certain = own.is_interrupted(seen) && (runs == Runs::Last || own.left);
+        least + u32::from(certain)
     }
 
     /// How many preemptions the execution had when it was in this state, if it was, and this thread had taken
     /// the last step.
-    pub(crate) fn was_run(&self, graph: &Graph, last: usize) -> Option<u32> {
+    #[inline]
+    pub(crate) fn was_run(&self, last: usize) -> Option<u32> {
         let at = self.length.checked_sub(1)?;
-        let here = self.run[at] == self.hash && graph.events[at].thread.index() == last;
+        let step = &self.steps[at];
+        let here = step.after == self.hash && step.thread as usize == last;
         if here { self.costs.get(at).copied() } else { None }
     }
 
     /// The last step of a thread that has taken one.
-    pub(crate) fn last_event(&self, graph: &Graph, thread: usize) -> u32 {
-        graph.threads[thread].events[self.taken[thread] as usize - 1]
+    #[inline]
+    pub(crate) fn last_event(&self, thread: usize) -> u32 {
+        self.stand(thread).last
     }
 
     /// The threads whose last step nothing depends on.
@@ -294,8 +435,10 @@ impl Lattice {
             frontier.set(ThreadId(thread as u32), taken > 0);
         }
         for (thread, &taken) in self.taken.iter().enumerate() {
-            let Some(last) = (taken as usize).checked_sub(1) else { continue };
-            let clock = graph.clock(graph.threads[thread].events[last] as usize);
+            if taken == 0 {
+                continue;
+            }
+            let clock = graph.clock(self.last_event(thread) as usize);
             for (other, (needed, taken)) in clock.iter().zip(&self.taken).enumerate() {
                 if needed == taken && other != thread {
                     frontier.remove(ThreadId(other as u32));
@@ -332,5 +475,18 @@ impl Lattice {
             }
         }
         (allowed, preemptible)
+    }
+}
+
+impl Actions {
+    /// Adds an action or takes it back, and says how the hash of the state changes.
+    #[inline]
+    fn toggle(&mut self, touch: &Touch, add: bool) -> u128 {
+        let before = self.adds;
+        self.all ^= touch.action;
+        self.adds = whole(self.all);
+        let one = u32::from(touch.writes);
+        self.writes = if add { self.writes + one } else { self.writes - one };
+        before ^ self.adds
     }
 }

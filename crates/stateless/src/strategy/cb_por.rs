@@ -24,10 +24,8 @@ use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 use super::backtrack::last_thread;
 use super::context_cost::{ContextCost, Here, NEVER};
 use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
-use crate::coverage::HashedSet;
 use crate::graph::{Graph, Races};
-use crate::happens_before::{mix, value_hash};
-use crate::lattice::Lattice;
+use crate::lattice::{Lattice, Runs};
 use crate::program::Onward;
 
 /// Every terminal partial order within a bound on preemptions, once, bound by bound.
@@ -53,8 +51,6 @@ pub struct CbPor {
     marks: Marks,
     /// How many of the graph's first events the lattice has.
     loaded: usize,
-    /// How many preemptions the last execution had after each of its steps.
-    costs: Vec<u32>,
     /// The names of the threads of the last execution.
     names: Vec<u64>,
     /// The terminal graphs that were reached, for the next bound.
@@ -67,8 +63,6 @@ struct Marks {
     /// What states cost; marked are those from which every terminal state within the bound has been
     /// reached.
     cost: ContextCost,
-    /// Steps into them; see [`step`].
-    steps: HashedSet,
     bound: Option<u32>,
     cut: bool,
 }
@@ -120,9 +114,8 @@ impl CbPor {
             graph: Graph::default(),
             state: Lattice::new(yields),
             loaded: 0,
-            costs: Vec::new(),
             names: Vec::new(),
-            marks: Marks { cost: ContextCost::default(), steps: HashedSet::default(), bound, cut: false },
+            marks: Marks { cost: ContextCost::default(), bound, cut: false },
             terminals: Vec::new(),
         }
     }
@@ -147,6 +140,7 @@ impl CbPor {
     /// Puts the states of an execution into H (Algorithm 1).
     fn visited(&mut self, execution: &Finished<'_>) {
         self.load(execution);
+        self.marks.cost.begin(&self.graph);
         let (graph, state) = (&self.graph, &mut self.state);
         if execution.pruned {
             // The state that it was ended in: where no step that it could afford was new.
@@ -169,9 +163,9 @@ impl CbPor {
             let begin = graph.events.get(event).map_or(execution.record.len(), |event| event.point as usize);
             if self.marks.cost.mark(state.hash) {
                 for thread in state.frontier(graph).iter().map(ThreadId::index) {
-                    let removed = state.remove(graph, thread);
-                    self.marks.step_into(graph, state.hash, removed.event);
-                    state.put_back(graph, thread, &removed);
+                    let removed = state.remove(thread);
+                    self.marks.cost.leads_to_mark(graph, state.hash, removed.event);
+                    state.put_back(thread, &removed);
                 }
             }
             if begin < index {
@@ -186,24 +180,24 @@ impl CbPor {
                 }
             }
             if let Some(last) = event.checked_sub(1) {
-                state.remove(graph, graph.events[last].thread.index());
+                state.remove(graph.events[last].thread.index());
             }
         }
         for event in &graph.events {
-            state.add(graph, event.thread.index());
+            state.add(event.thread.index());
         }
     }
 
     /// Makes the graph and the lattice those of an execution.
     fn load(&mut self, execution: &Finished<'_>) {
         let common = self.graph.update(execution, Races::No);
+        let common = common.min(self.loaded);
         let points = execution.record.points();
-        let later = self.graph.events.iter().skip(1).map(|event| points[event.point as usize].preemptions);
-        self.costs.clear();
-        self.costs.extend(later.chain([execution.preemptions]));
-        self.state.load(&self.graph, common.min(self.loaded), &self.costs);
+        let later = self.graph.events.iter().skip(common + 1);
+        let later = later.map(|event| points[event.point as usize].preemptions);
+        let costs = later.chain((common < self.graph.events.len()).then_some(execution.preemptions));
+        self.state.load(&self.graph, common, costs);
         self.loaded = self.graph.events.len();
-        self.marks.cost.begin(&self.graph);
     }
 
     /// Goes on to the next bound.
@@ -211,16 +205,13 @@ impl CbPor {
         self.bound = Some(bound);
         self.marks.bound = self.bound;
         self.marks.cost.unmark_all();
-        self.marks.steps.clear();
         self.marks.cut = false;
         self.cut = false;
         self.path.clear();
         self.begun = false;
         for graph in &self.terminals {
-            self.state.load(graph, 0, &[]);
-            self.marks.cost.begin(graph);
-            let frontier = self.state.frontier(graph);
-            self.marks.mark(graph, &mut self.state, &frontier);
+            self.state.load(graph, 0, std::iter::empty());
+            self.marks.mark_all(graph, &mut self.state);
         }
         self.loaded = 0;
     }
@@ -275,7 +266,6 @@ impl Strategy for CbPor {
             graph: self.graph.clone(),
             state: self.state.clone(),
             marks: self.marks.clone(),
-            costs: Vec::new(),
             names: self.names.clone(),
             terminals: Vec::new(),
             most: self.bound,
@@ -287,17 +277,19 @@ impl Strategy for CbPor {
         let record = point.record;
         if point.arity > 0 {
             let name = record.name(last_thread(point.decisions));
-            let new = |value: &u32| !self.marks.steps.contains(&step(point.state.0, name, value + 1));
+            let marked = self.marks.cost.marked(point.state.0);
+            let new = |value: &u32| !marked.has_value(name, *value);
             return Choice::Take(Decision::Value((0..point.arity).find(new).unwrap_or(0)));
         }
         let Decision::Thread(preferred) = point.without_preemption() else {
             unreachable!("a choice between threads")
         };
+        let marked = self.marks.cost.marked(point.state.0);
         let others = point.enabled.iter().filter(|thread| *thread != preferred);
         for thread in std::iter::once(preferred).chain(others) {
             let price = u32::from(point.preemptible && point.running != Some(thread));
             let affordable = self.bound.is_none_or(|most| point.preemptions + price <= most);
-            if affordable && !self.marks.steps.contains(&step(point.state.0, record.name(thread), 0)) {
+            if affordable && !marked.has(thread, record.name(thread)) {
                 return Choice::Take(Decision::Thread(thread));
             }
         }
@@ -342,8 +334,7 @@ impl Strategy for CbPor {
             return;
         }
         self.load(execution);
-        let frontier = self.state.frontier(&self.graph);
-        self.marks.mark(&self.graph, &mut self.state, &frontier);
+        self.marks.mark_all(&self.graph, &mut self.state);
         let more = self.bound.is_some_and(|bound| self.most.is_none_or(|most| bound < most));
         if more && self.terminals.len() < MOST_TERMINALS {
             self.terminals.push(self.graph.clone());
@@ -381,10 +372,12 @@ impl Node {
         cut: &'a mut bool,
     ) -> impl Iterator<Item = Decision> + 'a {
         let name = |thread: ThreadId| names[thread.index()];
-        let new = |name, value| !marks.steps.contains(&step(self.state, name, value));
+        let marked = move || marks.cost.marked(self.state);
         let chooses = self.running.map_or(0, name);
         let values = (0..self.arity)
-            .filter(move |value| new(chooses, value + 1) && !self.tried.contains(ThreadId(*value)))
+            .filter(move |value| {
+                !self.tried.contains(ThreadId(*value)) && !marked().has_value(chooses, *value)
+            })
             .map(Decision::Value);
         let price = |thread: ThreadId| u32::from(self.preemptible && self.running != Some(thread));
         let prices = if self.arity > 0 { 0..0 } else { 0..u32::from(self.preemptible) + 1 };
@@ -395,7 +388,7 @@ impl Node {
                 .filter(move |(_, thread)| price(*thread) == wanted)
         });
         let threads = threads.filter(move |(price, thread)| {
-            if self.tried.contains(*thread) || !new(name(*thread), 0) {
+            if self.tried.contains(*thread) || marked().has(*thread, name(*thread)) {
                 return false;
             }
             let affordable = self.fingerprint.is_some()
@@ -408,69 +401,60 @@ impl Node {
     }
 }
 
-/// A step from a state by the thread with this name; with 0, or a value that it chooses plus 1.
-#[inline]
-fn step(state: u128, name: u64, value: u32) -> u128 {
-    state ^ mix(name, u64::from(value))
-}
-
 impl Marks {
     /// Whether a step from a state is within the bound.
     fn within(&mut self, graph: &Graph, state: &mut Lattice, here: &Here, thread: usize) -> bool {
-        let Some(most) = self.bound else { return true };
-        let most = most.min(NEVER - 2);
-        state.preempted(thread) <= most && self.cost.of_step(graph, state, here, thread, most) <= most
+        let Some(most) = self.most() else { return true };
+        state.preempted(graph, thread, Runs::Next) <= most
+            && self.cost.of_step(graph, state, here, thread, most) <= most
     }
 
-    /// Puts a state with this frontier into H, and then every predecessor from which nothing new can be reached.
-    fn mark(&mut self, graph: &Graph, state: &mut Lattice, frontier: &ThreadSet) {
-        if !self.cost.mark(state.hash) {
-            return;
+    fn most(&self) -> Option<u32> {
+        self.bound.map(|most| most.min(NEVER - 2))
+    }
+
+    /// Puts a terminal state, all of its graph, into H, and every state from which nothing new can be reached.
+    fn mark_all(&mut self, graph: &Graph, state: &mut Lattice) {
+        self.cost.begin(graph);
+        let here = self.cost.look(graph, state);
+        if !here.marked {
+            self.mark(graph, state, &here);
         }
-        for thread in frontier.iter().map(ThreadId::index) {
-            let removed = state.remove(graph, thread);
+    }
+
+    /// Puts a state into H, and then every predecessor from which nothing new can be reached.
+    fn mark(&mut self, graph: &Graph, state: &mut Lattice, here: &Here) {
+        self.cost.mark_here(here);
+        for last in here.frontier.iter() {
             // Most of those that are not within the bound need not be looked at to know that.
-            if self.bound.is_none_or(|most| state.preempted(thread) <= most) {
-                let here = self.cost.look(graph, state);
-                if self.within(graph, state, &here, thread) {
-                    self.step_into(graph, state.hash, removed.event);
-                    if !here.marked && self.exhausted(graph, state, &here) {
-                        let frontier = self.cost.frontier(&here);
-                        self.mark(graph, state, &frontier);
-                    }
+            let most = self.most();
+            let cost = most.map(|most| self.cost.known_arrival(graph, state, here, last, most));
+            if cost.flatten() > most {
+                continue;
+            }
+            let removed = state.remove(last.index());
+            let before = self.cost.look(graph, state);
+            let mut within = true;
+            if let (Some(None), Some(most)) = (cost, most) {
+                let cost = self.cost.of_step(graph, state, &before, last.index(), most);
+                self.cost.note_arrival(graph, here, last, most, cost);
+                within = cost <= most;
+            }
+            if within {
+                self.cost.leads_to_mark(graph, state.hash, removed.event);
+                if !before.marked && self.exhausted(graph, state, &before) {
+                    self.mark(graph, state, &before);
                 }
             }
-            state.put_back(graph, thread, &removed);
+            state.put_back(last.index(), &removed);
         }
-    }
-
-    /// Notes that a step leads into H; a step that chooses values, once all of them do.
-    fn step_into(&mut self, graph: &Graph, before: u128, event: usize) {
-        let thread = &graph.threads[graph.events[event].thread.index()];
-        let choices = graph.choices(event);
-        for (index, &(value, arity)) in choices.iter().enumerate().rev() {
-            let actions = u64::from(graph.events[event].number);
-            let chosen = choices[..index].iter().map(|(value, _)| value_hash(thread.name, actions, *value));
-            let at = chosen.fold(before, |hash, value| hash ^ value);
-            self.steps.insert(step(at, thread.name, value + 1));
-            if !(1..=arity).all(|value| self.steps.contains(&step(at, thread.name, value))) {
-                return;
-            }
-        }
-        self.steps.insert(step(before, thread.name, 0));
     }
 
     /// Whether every step from a state leads into H or exceeds the bound.
     fn exhausted(&mut self, graph: &Graph, state: &mut Lattice, here: &Here) -> bool {
-        let mut cut = false;
-        let exhausted = here.allowed.iter().map(ThreadId::index).all(|thread| {
-            if self.steps.contains(&step(state.hash, graph.threads[thread].name, 0)) {
-                return true;
-            }
-            cut = true;
-            !self.within(graph, state, here, thread)
-        });
-        self.cut |= exhausted && cut;
+        let others = self.cost.unmarked(graph, here);
+        let exhausted = !others.iter().any(|thread| self.within(graph, state, here, thread.index()));
+        self.cut |= exhausted && !others.is_empty();
         exhausted
     }
 }

@@ -9,31 +9,40 @@
 //!    fair bound; and a step that the fair bound rules out costs more than any bound.
 //! 2. What is asked is only whether a cost is within a budget. So what is kept of it is two numbers that it
 //!    lies between; and an execution that was run is an answer for the states that it was in.
-//! 3. A thread that was left where nothing could have blocked it was preempted there, so a state in which
-//!    more of them stand about than the budget has is not looked into.
+//! 3. A thread that was left where nothing could have blocked it was preempted there, and so was one that must
+//!    have been interrupted between two of its steps; a state with more of these than the budget has is not
+//!    looked into.
+//!
+//! What rarely occurs (many threads, high bounds) has no place in the [table of states](states) and is kept apart.
+
+mod states;
 
 use std::collections::HashMap;
 
 use selvedge_core::{ThreadId, ThreadSet};
 
-use crate::coverage::HashedMap;
+use self::states::{ARRIVALS, At, Costs, States, THREADS};
+use crate::coverage::{HashedMap, HashedSet};
 use crate::graph::Graph;
-use crate::lattice::Lattice;
+use crate::happens_before::{mix, value_hash};
+use crate::lattice::{Lattice, Runs};
 
 /// More than any bound.
 pub(crate) const NEVER: u32 = u16::MAX as u32;
 
-/// The states that were looked at, and what is known of the costs of arriving there. There may be millions:
-/// entries are small.
+/// The states that were looked at, what is known of the costs of arriving there, and which of them are marked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ContextCost {
-    states: HashedMap<State>,
-    arrivals: Vec<Arrival>,
-    /// What marks states, less 1.
-    epoch: u8,
+    states: States,
+    /// Steps to marked states by threads that have no place in the table, and choices of values that lead there;
+    /// see [`step`].
+    steps: HashedSet,
+    /// The costs that have no place in the table: the least and the most.
+    costs: HashedMap<(u16, u16)>,
     /// A number for each name of a thread that was ever seen, the same in all executions.
     numbers: HashMap<u64, u32>,
-    /// The numbers of the threads of the graph at hand.
+    /// The names and the numbers of the threads of the graph at hand.
+    names: Vec<u64>,
     number_of: Vec<u32>,
     /// The thread of the graph at hand that has a number, if there is one.
     thread_of: Vec<Option<u32>>,
@@ -41,38 +50,47 @@ pub(crate) struct ContextCost {
     same: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct State {
-    /// Where its arrivals begin, and how many there are.
-    begin: u32,
-    length: u16,
-    /// The epoch that it was marked in, plus 1.
-    marked: u8,
-    /// Whether the sets are known.
-    known: bool,
-    /// The threads that can be chosen, and those of them that would be preempted by others if they had come
-    /// here last, by their numbers.
-    allowed: u32,
-    preemptible: u32,
-}
-
-/// An arrival in a state by the step of a thread of its frontier, and the costs that it lies between.
-#[derive(Clone, Copy, Debug)]
-struct Arrival {
-    number: u32,
-    least: u16,
-    most: u16,
-}
-
 /// A state that is being looked at.
 #[derive(Debug)]
 pub(crate) struct Here {
+    at: At,
+    /// The threads whose last step nothing depends on.
+    pub(crate) frontier: ThreadSet,
     /// The threads that can be chosen.
     pub(crate) allowed: ThreadSet,
     preemptible: ThreadSet,
     pub(crate) marked: bool,
-    begin: u32,
-    length: u16,
+}
+
+/// The steps from a state that lead to marked ones.
+#[derive(Debug)]
+pub(crate) struct Marked<'c> {
+    costs: &'c ContextCost,
+    state: u128,
+    into: u16,
+}
+
+/// A step from a state by the thread with this name; with 0, or a value that it chooses plus 1.
+#[inline]
+fn step(state: u128, name: u64, value: u32) -> u128 {
+    state ^ mix(name, u64::from(value))
+}
+
+impl Marked<'_> {
+    /// Whether the next step of a thread leads to a marked state.
+    #[inline]
+    pub(crate) fn has(&self, thread: ThreadId, name: u64) -> bool {
+        match self.costs.number(thread, name) {
+            Some(number) if number < THREADS => self.into >> number & 1 == 1,
+            Some(_) => self.costs.steps.contains(&step(self.state, name, 0)),
+            None => false,
+        }
+    }
+
+    /// Whether every step leads to a marked state with which the thread of this name chooses a value.
+    pub(crate) fn has_value(&self, name: u64, value: u32) -> bool {
+        self.costs.steps.contains(&step(self.state, name, value + 1))
+    }
 }
 
 impl ContextCost {
@@ -83,82 +101,152 @@ impl ContextCost {
 
     /// Marks a state. Says whether it was not marked before.
     pub(crate) fn mark(&mut self, hash: u128) -> bool {
-        let mark = self.epoch + 1;
-        let state = self.states.entry(hash).or_default();
-        std::mem::replace(&mut state.marked, mark) != mark
+        let at = self.states.find(hash);
+        self.states.at(at).mark()
+    }
+
+    /// Marks a state that is looked at.
+    pub(crate) fn mark_here(&mut self, here: &Here) {
+        self.states.at(here.at).mark();
     }
 
     /// Whether a state is marked.
     pub(crate) fn is_marked(&self, hash: u128) -> bool {
-        self.states.get(&hash).is_some_and(|state| state.marked == self.epoch + 1)
+        self.states.marks(hash).is_some_and(|state| state.is_marked())
+    }
+
+    /// The steps from a state that lead to marked ones.
+    #[inline]
+    pub(crate) fn marked(&self, state: u128) -> Marked<'_> {
+        Marked { costs: self, state, into: self.states.marks(state).map_or(0, |state| state.into) }
     }
 
     /// Takes all marks away.
     pub(crate) fn unmark_all(&mut self) {
-        self.epoch += 1;
-        if self.epoch == u8::MAX {
-            self.epoch = 0;
-            self.states.values_mut().for_each(|state| state.marked = 0);
+        self.states.unmark_all();
+        self.steps.clear();
+    }
+
+    /// Notes that the step of an event leads from a state to a marked one; a step that chooses values, once all
+    /// of them do.
+    pub(crate) fn leads_to_mark(&mut self, graph: &Graph, before: u128, event: usize) {
+        let thread = graph.events[event].thread;
+        let name = graph.threads[thread.index()].name;
+        let choices = graph.choices(event);
+        for (index, &(value, arity)) in choices.iter().enumerate().rev() {
+            let actions = u64::from(graph.events[event].number);
+            let chosen = choices[..index].iter().map(|(value, _)| value_hash(name, actions, *value));
+            let at = chosen.fold(before, |hash, value| hash ^ value);
+            self.steps.insert(step(at, name, value + 1));
+            if !(1..=arity).all(|value| self.steps.contains(&step(at, name, value))) {
+                return;
+            }
         }
+        match self.number_of[thread.index()] {
+            number if number < THREADS => {
+                let at = self.states.find(before);
+                self.states.at(at).into |= 1 << number;
+            }
+            _ => {
+                self.steps.insert(step(before, name, 0));
+            }
+        }
+    }
+
+    /// The number of a thread with a name.
+    #[inline]
+    fn number(&self, thread: ThreadId, name: u64) -> Option<u32> {
+        if self.names.get(thread.index()) == Some(&name) {
+            return Some(self.number_of[thread.index()]);
+        }
+        self.numbers.get(&name).copied()
     }
 
     /// Prepares for states of a graph.
     pub(crate) fn begin(&mut self, graph: &Graph) {
+        if graph.threads.iter().map(|line| &line.name).eq(&self.names) {
+            return;
+        }
         for number in self.number_of.drain(..) {
             self.thread_of[number as usize] = None;
         }
+        self.names.clear();
         for (thread, line) in graph.threads.iter().enumerate() {
             let next = self.numbers.len() as u32;
             let number = *self.numbers.entry(line.name).or_insert(next);
             self.thread_of.resize(self.numbers.len(), None);
             self.thread_of[number as usize] = Some(thread as u32);
             self.number_of.push(number);
+            self.names.push(line.name);
         }
         self.same = self.number_of.iter().zip(0..).all(|(number, thread)| *number == thread);
     }
 
     /// Looks at a state of the graph at hand.
     pub(crate) fn look(&mut self, graph: &Graph, state: &Lattice) -> Here {
-        let known = self.states.entry(state.hash).or_default();
-        if known.length == 0 {
-            known.begin = self.arrivals.len() as u32;
-            for thread in state.frontier(graph).iter().map(ThreadId::index) {
-                self.arrivals.push(Arrival { number: self.number_of[thread], least: 0, most: u16::MAX });
-            }
-            known.length = (self.arrivals.len() - known.begin as usize) as u16;
-            // What the execution did last is asked first: that leads back to where it has been.
-            if known.length > 1 {
-                let thread_of = &self.thread_of;
-                self.arrivals[known.begin as usize..].sort_unstable_by_key(|arrival| {
-                    let thread = thread_of[arrival.number as usize];
-                    std::cmp::Reverse(thread.map(|thread| state.last_event(graph, thread as usize)))
-                });
-            }
+        let at = self.states.find(state.hash);
+        let known = self.states.at(at);
+        let marked = known.is_marked();
+        if known.is_known() {
+            let (frontier, allowed, preemptible) = (known.frontier, known.allowed, known.preemptible);
+            let [frontier, allowed, preemptible] =
+                [frontier, allowed, preemptible].map(|numbers| self.with_numbers(numbers));
+            return Here { at, frontier, allowed, preemptible, marked };
         }
-        let (allowed, preemptible) = if known.known && self.same {
-            (
-                ThreadSet::from_words(&[known.allowed.into()]),
-                ThreadSet::from_words(&[known.preemptible.into()]),
-            )
-        } else if known.known {
-            (in_numbers(known.allowed, &self.thread_of), in_numbers(known.preemptible, &self.thread_of))
-        } else {
-            let (allowed, preemptible) = state.allowed(graph);
-            if self.numbers.len() <= 32 {
-                known.known = true;
-                known.allowed = numbers(&allowed, &self.number_of);
-                known.preemptible = numbers(&preemptible, &self.number_of);
-            }
-            (allowed, preemptible)
-        };
-        let State { begin, length, marked, .. } = *known;
-        Here { allowed, preemptible, marked: marked == self.epoch + 1, begin, length }
+        let frontier = state.frontier(graph);
+        let (allowed, preemptible) = state.allowed(graph);
+        if let (Some(frontier), Some(allowed), Some(preemptible)) =
+            (self.numbers_of(&frontier), self.numbers_of(&allowed), self.numbers_of(&preemptible))
+        {
+            let known = self.states.at(at);
+            known.set_known();
+            (known.frontier, known.allowed, known.preemptible) = (frontier, allowed, preemptible);
+        }
+        Here { at, frontier, allowed, preemptible, marked }
     }
 
-    /// The frontier of a state.
-    pub(crate) fn frontier(&self, here: &Here) -> ThreadSet {
-        let arrivals = &self.arrivals[here.begin as usize..][..usize::from(here.length)];
-        arrivals.iter().filter_map(|arrival| self.thread_of[arrival.number as usize].map(ThreadId)).collect()
+    /// A set of threads by their numbers, if these have a place in the table.
+    fn numbers_of(&self, threads: &ThreadSet) -> Option<u16> {
+        threads.iter().try_fold(0, |set, thread| {
+            let number = self.number_of[thread.index()];
+            (number < THREADS).then(|| set | 1 << number)
+        })
+    }
+
+    /// The threads with these numbers.
+    #[inline]
+    fn with_numbers(&self, mut numbers: u16) -> ThreadSet {
+        if self.same {
+            return ThreadSet::from_words(&[numbers.into()]);
+        }
+        let mut threads = ThreadSet::default();
+        while numbers != 0 {
+            if let Some(&Some(thread)) = self.thread_of.get(numbers.trailing_zeros() as usize) {
+                threads.insert(ThreadId(thread));
+            }
+            numbers &= numbers - 1;
+        }
+        threads
+    }
+
+    /// The threads that can be chosen in a state and whose steps do not lead to a marked one.
+    pub(crate) fn unmarked(&mut self, graph: &Graph, here: &Here) -> ThreadSet {
+        let mut threads = here.allowed.clone();
+        let state = self.states.at(here.at);
+        if state.is_known() {
+            let into = state.into & state.allowed;
+            if into == state.allowed {
+                threads.clear();
+                return threads;
+            }
+        }
+        let marked = self.marked(here.at.hash);
+        for thread in here.allowed.iter() {
+            if marked.has(thread, graph.threads[thread.index()].name) {
+                threads.remove(thread);
+            }
+        }
+        threads
     }
 
     /// CB(s, t), the fewest preemptions of an execution whose last step is the thread's, from this state: a
@@ -175,30 +263,29 @@ impl ContextCost {
         if !here.allowed.contains(id) {
             return NEVER;
         }
-        if here.length == 0 {
+        if here.frontier.is_empty() {
             return 0;
         }
-        let price =
-            |last: usize| u32::from(last != thread && here.preemptible.contains(ThreadId(last as u32)));
-        let arrivals = here.begin as usize..here.begin as usize + usize::from(here.length);
-        let number = self.number_of[thread];
-        for arrival in &self.arrivals[arrivals.clone()] {
+        // What the execution did last is asked first: that leads back to where it has been.
+        let mut first = (0, ThreadId(0));
+        for last in here.frontier.iter() {
             // That the switch may be free is not needed to know that it costs no more than this.
-            let enough = u32::from(arrival.most) + u32::from(arrival.number != number);
+            let (_, most) = self.costs_of(graph, here, last, budget);
+            let enough = most.saturating_add(u32::from(last != id));
             if enough <= budget {
                 return enough;
             }
+            first = first.max((state.last_event(last.index()), last));
         }
+        let others = here.frontier.iter().filter(|last| *last != first.1);
         let mut over = false;
-        for index in arrivals {
-            let Some(last) = self.thread_of[self.arrivals[index].number as usize] else { continue };
-            let last = last as usize;
-            let price = price(last);
+        for last in std::iter::once(first.1).chain(others) {
+            let price = u32::from(last != id && here.preemptible.contains(last));
             if price > budget {
                 over = true;
                 continue;
             }
-            let cost = self.of_arrival(graph, state, index, last, budget - price);
+            let cost = self.of_arrival(graph, state, here, last, budget - price);
             if cost <= budget - price {
                 return cost + price;
             }
@@ -212,57 +299,94 @@ impl ContextCost {
         &mut self,
         graph: &Graph,
         state: &mut Lattice,
-        index: usize,
-        last: usize,
+        here: &Here,
+        last: ThreadId,
         budget: u32,
     ) -> u32 {
-        let Arrival { least, most, .. } = self.arrivals[index];
-        if u32::from(most) <= budget {
-            return most.into();
-        }
-        if u32::from(least) > budget {
-            return least.into();
-        }
-        if let Some(cost) = state.was_run(graph, last)
-            && cost <= budget
-        {
-            self.arrivals[index].most = cost as u16;
+        if let Some(cost) = self.known_arrival(graph, state, here, last, budget) {
             return cost;
         }
-        let preempted = state.preempted(last);
-        if preempted > budget {
-            self.arrivals[index].least = preempted as u16;
-            return preempted;
-        }
-        let removed = state.remove(graph, last);
+        let removed = state.remove(last.index());
         let before = self.look(graph, state);
-        let cost = self.of_step(graph, state, &before, last, budget);
-        state.put_back(graph, last, &removed);
-        let arrival = &mut self.arrivals[index];
-        if cost <= budget {
-            arrival.most = cost as u16;
-        } else {
-            arrival.least = cost as u16;
-        }
+        let cost = self.of_step(graph, state, &before, last.index(), budget);
+        state.put_back(last.index(), &removed);
+        self.note_arrival(graph, here, last, budget, cost);
         cost
     }
-}
 
-/// A set of threads by their numbers.
-fn numbers(threads: &ThreadSet, number_of: &[u32]) -> u32 {
-    threads.iter().map(|thread| 1 << number_of[thread.index()]).sum()
-}
-
-/// The threads with these numbers.
-fn in_numbers(mut numbers: u32, thread_of: &[Option<u32>]) -> ThreadSet {
-    let mut threads = ThreadSet::default();
-    while numbers != 0 {
-        if let Some(thread) = thread_of[numbers.trailing_zeros() as usize] {
-            threads.insert(ThreadId(thread));
+    /// The same where no other state need be looked at to know.
+    #[inline]
+    pub(crate) fn known_arrival(
+        &mut self,
+        graph: &Graph,
+        state: &Lattice,
+        here: &Here,
+        last: ThreadId,
+        budget: u32,
+    ) -> Option<u32> {
+        let (least, most) = self.costs_of(graph, here, last, budget);
+        if most <= budget {
+            return Some(most);
         }
-        numbers &= numbers - 1;
+        if least > budget {
+            return Some(least);
+        }
+        let cost = match state.was_run(last.index()) {
+            Some(cost) if cost <= budget => cost,
+            _ => Some(state.preempted(graph, last.index(), Runs::Last)).filter(|least| *least > budget)?,
+        };
+        self.note_arrival(graph, here, last, budget, cost);
+        Some(cost)
     }
-    threads
+
+    /// What an arrival costs at least and at most, as far as it is known and matters to this budget.
+    #[inline]
+    fn costs_of(&mut self, graph: &Graph, here: &Here, last: ThreadId, budget: u32) -> (u32, u32) {
+        if let Some(costs) = self.place(here, last, budget) {
+            return (costs.least().unwrap_or(NEVER), costs.most().unwrap_or(NEVER));
+        }
+        let key = arrival(here, graph, last);
+        self.costs.get(&key).map_or((0, NEVER), |(least, most)| ((*least).into(), (*most).into()))
+    }
+
+    /// Notes an answer to what an arrival costs, where this was the budget.
+    pub(crate) fn note_arrival(
+        &mut self,
+        graph: &Graph,
+        here: &Here,
+        last: ThreadId,
+        budget: u32,
+        cost: u32,
+    ) {
+        let enough = cost <= budget;
+        if let Some(costs) = self.place(here, last, budget) {
+            if enough {
+                costs.set_most(cost);
+            } else {
+                costs.set_least(Some(cost).filter(|cost| *cost < NEVER));
+            }
+            return;
+        }
+        let costs = self.costs.entry(arrival(here, graph, last)).or_insert((0, u16::MAX));
+        *(if enough { &mut costs.1 } else { &mut costs.0 }) = cost as u16;
+    }
+
+    /// The place of an arrival's costs in the table, if it has one and they are less than can be told apart there.
+    #[inline]
+    fn place(&mut self, here: &Here, last: ThreadId, budget: u32) -> Option<&mut Costs> {
+        let number = self.number_of[last.index()];
+        if number >= THREADS || budget + 1 >= Costs::MANY {
+            return None;
+        }
+        let state = self.states.at(here.at);
+        let before = (state.frontier & ((1 << number) - 1)).count_ones() as usize;
+        if state.is_known() && before < ARRIVALS { Some(&mut state.costs[before]) } else { None }
+    }
+}
+
+/// An arrival in a state whose costs are kept apart.
+fn arrival(here: &Here, graph: &Graph, last: ThreadId) -> u128 {
+    here.at.hash ^ mix(graph.threads[last.index()].name, u64::MAX)
 }
 
 #[cfg(test)]
@@ -272,18 +396,15 @@ mod tests {
     /// CB(s) of a whole graph, and of the graph without the last step of a thread.
     fn context_bound(graph: &Graph, without: Option<usize>) -> u32 {
         let mut state = Lattice::default();
-        state.load(graph, 0, &[]);
+        state.load(graph, 0, std::iter::empty());
         if let Some(thread) = without {
-            state.remove(graph, thread);
+            state.remove(thread);
         }
         let mut costs = ContextCost::default();
         costs.begin(graph);
         let here = costs.look(graph, &state);
-        let arrivals = here.begin as usize..here.begin as usize + usize::from(here.length);
-        let least = arrivals.map(|index| {
-            let last = costs.thread_of[costs.arrivals[index].number as usize].expect("one of its threads");
-            let last = last as usize;
-            let within = |budget: &u32| costs.of_arrival(graph, &mut state, index, last, *budget) <= *budget;
+        let least = here.frontier.iter().map(|last| {
+            let within = |budget: &u32| costs.of_arrival(graph, &mut state, &here, last, *budget) <= *budget;
             (0..graph.events.len() as u32).find(within).unwrap_or(NEVER)
         });
         least.min().unwrap_or(0)

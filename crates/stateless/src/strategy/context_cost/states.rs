@@ -1,0 +1,227 @@
+//! A table of states: what is known of one is in one entry, of half a cache line. A search that keeps millions of
+//! states waits for memory more than for anything else, so to find one costs one place in it.
+
+/// So many threads have a place in an entry, by their numbers.
+pub(super) const THREADS: u32 = 16;
+/// So many arrivals have one.
+pub(super) const ARRIVALS: usize = 6;
+
+/// What is known of a state. Sets of threads are by their numbers.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+pub(super) struct State {
+    hash: u128,
+    /// The threads that can be chosen, and those of them that would be preempted by others if they had come
+    /// here last.
+    pub(super) allowed: u16,
+    pub(super) preemptible: u16,
+    /// Those whose last step nothing depends on.
+    pub(super) frontier: u16,
+    /// Those whose next step leads to a marked state.
+    pub(super) into: u16,
+    /// The epoch that this and the mark are of; 0 where there is no state.
+    epoch: u8,
+    flags: u8,
+    /// What it costs to arrive by the steps of the first threads of the frontier.
+    pub(super) costs: [Costs; ARRIVALS],
+}
+
+/// The sets but `into` are known.
+const KNOWN: u8 = 1;
+const MARKED: u8 = 2;
+
+impl State {
+    pub(super) fn is_known(&self) -> bool {
+        self.flags & KNOWN != 0
+    }
+
+    pub(super) fn set_known(&mut self) {
+        self.flags |= KNOWN;
+    }
+
+    pub(super) fn is_marked(&self) -> bool {
+        self.flags & MARKED != 0
+    }
+
+    /// Marks the state. Says whether it was not marked before.
+    pub(super) fn mark(&mut self) -> bool {
+        let new = !self.is_marked();
+        self.flags |= MARKED;
+        new
+    }
+}
+
+/// Two costs that one lies between, each less than 14, or more than any.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Costs(u8);
+
+impl Costs {
+    /// Costs from this one on are not told apart.
+    pub(super) const MANY: u32 = 14;
+
+    /// It costs at least so much; `None` where that is more than anything.
+    #[inline]
+    pub(super) fn least(self) -> Option<u32> {
+        let least = u32::from(self.0 & 0xF);
+        (least <= Costs::MANY).then_some(least)
+    }
+
+    #[inline]
+    pub(super) fn set_least(&mut self, least: Option<u32>) {
+        self.0 = self.0 & 0xF0 | least.map_or(0xF, |least| least.min(Costs::MANY) as u8);
+    }
+
+    /// It costs no more than this, if anything is known.
+    #[inline]
+    pub(super) fn most(self) -> Option<u32> {
+        Some(u32::from(0xF - (self.0 >> 4))).filter(|most| *most <= Costs::MANY)
+    }
+
+    #[inline]
+    pub(super) fn set_most(&mut self, most: u32) {
+        self.0 = self.0 & 0xF | (0xF - most.min(Costs::MANY) as u8) << 4;
+    }
+}
+
+/// Where a state is. As long as the table does not grow, it is found there at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    pub(super) hash: u128,
+    slot: usize,
+}
+
+/// The states.
+#[derive(Clone, Debug)]
+pub(super) struct States {
+    /// With open addressing; its length is a power of two.
+    table: Vec<State>,
+    length: usize,
+    epoch: u8,
+}
+
+impl Default for States {
+    fn default() -> Self {
+        States { table: vec![State::default(); 64], length: 0, epoch: 1 }
+    }
+}
+
+impl States {
+    pub(super) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// The place of a state, or the one that it would have.
+    #[inline]
+    fn slot(&self, hash: u128) -> usize {
+        let last = self.table.len() - 1;
+        let mut slot = (hash as u64 ^ (hash >> 64) as u64) as usize & last;
+        loop {
+            let state = &self.table[slot];
+            if state.hash == hash || state.epoch == 0 {
+                return slot;
+            }
+            slot = (slot + 1) & last;
+        }
+    }
+
+    /// A state and the marks that it has, if there are any.
+    #[inline]
+    pub(super) fn marks(&self, hash: u128) -> Option<&State> {
+        Some(&self.table[self.slot(hash)]).filter(|state| state.epoch == self.epoch)
+    }
+
+    /// Finds a state, or adds it.
+    #[inline]
+    pub(super) fn find(&mut self, hash: u128) -> At {
+        let mut slot = self.slot(hash);
+        if self.table[slot].epoch == 0 {
+            if self.length >= self.table.len() / 4 * 3 {
+                self.grow();
+                slot = self.slot(hash);
+            }
+            self.length += 1;
+            self.table[slot].hash = hash;
+        }
+        let state = &mut self.table[slot];
+        if state.epoch != self.epoch {
+            state.epoch = self.epoch;
+            state.flags &= !MARKED;
+            state.into = 0;
+        }
+        At { hash, slot }
+    }
+
+    /// A state that was found.
+    #[inline]
+    pub(super) fn at(&mut self, at: At) -> &mut State {
+        let state = &self.table[at.slot];
+        let slot = if state.hash == at.hash && state.epoch != 0 { at.slot } else { self.slot(at.hash) };
+        &mut self.table[slot]
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let larger = vec![State::default(); self.table.len() * 2];
+        for state in std::mem::replace(&mut self.table, larger) {
+            if state.epoch != 0 {
+                let slot = self.slot(state.hash);
+                self.table[slot] = state;
+            }
+        }
+    }
+
+    /// Takes all marks away.
+    pub(super) fn unmark_all(&mut self) {
+        if self.epoch == u8::MAX {
+            for state in &mut self.table {
+                state.epoch = state.epoch.min(1);
+                state.flags &= !MARKED;
+                state.into = 0;
+            }
+            self.epoch = 1;
+        }
+        self.epoch += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_found_again_and_marks_are_of_an_epoch() {
+        let mut states = States::default();
+        let hash = |number: u128| number.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+        let first = states.find(hash(0));
+        for number in 0..1000 {
+            let at = states.find(hash(number));
+            states.at(at).allowed = number as u16;
+            assert!(states.at(at).mark());
+        }
+        assert_eq!(states.len(), 1000);
+        assert!(states.at(first).is_marked(), "although the table has grown");
+        for _ in 0..600 {
+            states.unmark_all();
+            assert!(states.marks(hash(7)).is_none());
+            let at = states.find(hash(7));
+            assert!(states.at(at).mark());
+            assert!(states.marks(hash(7)).is_some_and(State::is_marked));
+        }
+        let at = states.find(hash(999));
+        assert_eq!((states.at(at).allowed, states.at(at).is_marked(), states.len()), (999, false, 1000));
+    }
+
+    #[test]
+    fn costs_are_kept_apart() {
+        let mut costs = Costs::default();
+        assert_eq!((costs.least(), costs.most()), (Some(0), None));
+        costs.set_most(13);
+        costs.set_least(Some(3));
+        assert_eq!((costs.least(), costs.most()), (Some(3), Some(13)));
+        costs.set_least(None);
+        costs.set_most(0);
+        assert_eq!((costs.least(), costs.most()), (None, Some(0)));
+        costs.set_least(Some(99));
+        assert_eq!(costs.least(), Some(Costs::MANY));
+    }
+}
