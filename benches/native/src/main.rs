@@ -38,6 +38,10 @@ const WORK: &str = "## Jobs, of a program that works
 
 The same for 3 threads that each compute 3 times before they take the lock, half a millisecond or so in an execution.";
 
+const LENGTH: &str = "## Jobs, by how long an execution takes
+
+The same for threads that compute for longer and longer.";
+
 /// So often one core and two are compared.
 const TIMES: u32 = 5;
 
@@ -75,8 +79,17 @@ fn main() {
     let tables = [
         (THREADS, threads),
         (STEPS, steps),
-        (JOBS, jobs(&program, [2, 8, 0], most)),
-        (WORK, jobs(&program, [3, 3, 50_000], most * 2 / 5)),
+        (JOBS, jobs(&program, &Named::ALL, &[[2, 8, 0]], most)),
+        (WORK, jobs(&program, &Named::ALL, &[[3, 3, 50_000]], most * 2 / 5)),
+        (
+            LENGTH,
+            jobs(
+                &program,
+                &SOME,
+                &[5_000, 10_000, 20_000, 100_000].map(|length| [3, 3, length]),
+                most * 2 / 5,
+            ),
+        ),
     ];
     let introduction = "# C and C++ programs\n\nWritten by `cargo run --release --manifest-path benches/native/Cargo.toml`.\n";
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
@@ -112,20 +125,25 @@ fn one_of(cores: &libc::cpu_set_t) -> libc::cpu_set_t {
     }
 }
 
-fn jobs(program: &Path, arguments: [u32; 3], most: u64) -> String {
+/// Strategies that stand for others: one with a queue, the default, one that goes depth first.
+const SOME: [(&str, Named); 3] = [("icb", Named::Icb), ("cb-por", Named::CbPor), ("bpor", Named::Bpor)];
+
+fn jobs(program: &Path, strategies: &[(&str, Named)], arguments: &[[u32; 3]], most: u64) -> String {
     let mut table =
         Table::new(&["strategy", "one job", "two", "CPU", "CPU with two", "faster", "foreseen", "run"]);
-    for (name, strategy) in Named::ALL {
+    for (arguments, (name, strategy)) in
+        arguments.iter().flat_map(|at| strategies.iter().map(move |by| (at, by)))
+    {
         // By turns, and the best of each: a machine that is shared is not always as fast.
         let pairs: Vec<[Cost; 2]> = (0..TIMES)
-            .map(|_| [1, 2].map(|jobs| measure(program, arguments, most, strategy, jobs)))
+            .map(|_| [1, 2].map(|jobs| measure(program, *arguments, most, *strategy, jobs)))
             .collect();
         let [one, two] = [0, 1].map(|side| {
             pairs.iter().map(|pair| &pair[side]).min_by_key(|cost| cost.wall).expect("measured at least once")
         });
         assert_eq!((one.executions, one.steps), (two.executions, two.steps), "{name}: the same executions");
         table.row(vec![
-            name.into(),
+            (*name).into(),
             one.rate(),
             two.rate(),
             format!("{:.0}", one.microseconds()),
