@@ -16,8 +16,8 @@
 //!    first visits them, so there a step is taken if its context bound allows it, as in the paper.
 //! 3. A step that ends the execution (a violation) happens after everything.
 //! 4. Terminal graphs are kept, so that the next bound need not run them again: they are marked anew.
-//! 5. When the tables have grown past a limit, nothing more is marked: the search goes on as a plain bounded
-//!    one, slower and no less complete.
+//! 5. When the tables have grown past a limit, nothing more is marked, and nor are executions that are very long
+//!    or have more than 64 threads: the search goes on as a plain bounded one, slower and no less complete.
 
 use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
@@ -25,7 +25,7 @@ use super::backtrack::last_thread;
 use super::context_cost::{ContextCost, Here, NEVER};
 use super::{Choice, Finished, Point, Prefix, Strategy};
 use crate::graph::{Graph, Races};
-use crate::lattice::{Lattice, Runs};
+use crate::lattice::{Lattice, MOST_THREADS, Runs, each};
 use crate::program::Onward;
 
 /// Every terminal partial order within a bound on preemptions, once, bound by bound.
@@ -162,7 +162,7 @@ impl CbPor {
             // `state` is what there is before this event.
             let begin = graph.events.get(event).map_or(execution.record.len(), |event| event.point as usize);
             if self.marks.cost.mark(state.hash) {
-                for thread in state.frontier(graph).iter().map(ThreadId::index) {
+                for thread in each(state.frontier(graph)) {
                     let removed = state.remove(thread);
                     self.marks.cost.leads_to_mark(graph, state.hash, removed.event);
                     state.put_back(thread, &removed);
@@ -173,9 +173,9 @@ impl CbPor {
                 let node = &mut self.path[begin];
                 node.cheaper.clear();
                 let here = self.marks.cost.look(graph, state);
-                for thread in here.allowed.iter() {
-                    if self.marks.within(graph, state, &here, thread.index()) {
-                        node.cheaper.insert(thread);
+                for thread in each(here.allowed) {
+                    if self.marks.within(graph, state, &here, thread) {
+                        node.cheaper.insert(ThreadId(thread as u32));
                     }
                 }
             }
@@ -311,8 +311,12 @@ impl Strategy for CbPor {
                 last = Some(*thread);
             }
         }
+        let few_threads = record.threads() <= MOST_THREADS;
         if self.all {
-            return self.visited(execution);
+            if few_threads {
+                self.visited(execution);
+            }
+            return;
         }
         if execution.pruned {
             self.blocked += 1;
@@ -320,7 +324,7 @@ impl Strategy for CbPor {
             return;
         }
         let room = self.marks.cost.len() < MOST_STATES;
-        if record.len() > LONGEST || !room {
+        if record.len() > LONGEST || !few_threads || !room {
             return;
         }
         self.load(execution);
@@ -415,18 +419,18 @@ impl Marks {
     /// Puts a state into H, and then every predecessor from which nothing new can be reached.
     fn mark(&mut self, graph: &Graph, state: &mut Lattice, here: &Here) {
         self.cost.mark_here(here);
-        for last in here.frontier.iter() {
+        for last in each(here.frontier) {
             // Most of those that are not within the bound need not be looked at to know that.
             let most = self.most();
             let cost = most.map(|most| self.cost.known_arrival(graph, state, here, last, most));
             if cost.flatten() > most {
                 continue;
             }
-            let removed = state.remove(last.index());
-            let before = self.cost.look(graph, state);
+            let removed = state.remove(last);
+            let before = self.cost.look_back(graph, state, here, last, &removed);
             let mut within = true;
             if let (Some(None), Some(most)) = (cost, most) {
-                let cost = self.cost.of_step(graph, state, &before, last.index(), most);
+                let cost = self.cost.of_step(graph, state, &before, last, most);
                 self.cost.note_arrival(graph, here, last, most, cost);
                 within = cost <= most;
             }
@@ -436,15 +440,15 @@ impl Marks {
                     self.mark(graph, state, &before);
                 }
             }
-            state.put_back(last.index(), &removed);
+            state.put_back(last, &removed);
         }
     }
 
     /// Whether every step from a state leads into H or exceeds the bound.
     fn exhausted(&mut self, graph: &Graph, state: &mut Lattice, here: &Here) -> bool {
         let others = self.cost.unmarked(graph, here);
-        let exhausted = !others.iter().any(|thread| self.within(graph, state, here, thread.index()));
-        self.cut |= exhausted && !others.is_empty();
+        let exhausted = !each(others).any(|thread| self.within(graph, state, here, thread));
+        self.cut |= exhausted && others != 0;
         exhausted
     }
 }

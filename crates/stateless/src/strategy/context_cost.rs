@@ -19,13 +19,13 @@ mod states;
 
 use std::collections::HashMap;
 
-use selvedge_core::{ThreadId, ThreadSet};
+use selvedge_core::ThreadId;
 
-use self::states::{ARRIVALS, At, Costs, States, THREADS};
+use self::states::{At, Costs, States, THREADS};
 use crate::coverage::{HashedMap, HashedSet};
 use crate::graph::Graph;
 use crate::happens_before::{mix, value_hash};
-use crate::lattice::{Lattice, Runs};
+use crate::lattice::{Lattice, Removed, Runs, Threads, each};
 
 /// More than any bound.
 pub(crate) const NEVER: u32 = u16::MAX as u32;
@@ -55,11 +55,13 @@ pub(crate) struct ContextCost {
 pub(crate) struct Here {
     at: At,
     /// The threads whose last step nothing depends on.
-    pub(crate) frontier: ThreadSet,
+    pub(crate) frontier: Threads,
     /// The threads that can be chosen.
-    pub(crate) allowed: ThreadSet,
-    preemptible: ThreadSet,
+    pub(crate) allowed: Threads,
+    preemptible: Threads,
     pub(crate) marked: bool,
+    /// Whether these are in the table.
+    known: bool,
 }
 
 /// The steps from a state that lead to marked ones.
@@ -184,69 +186,71 @@ impl ContextCost {
 
     /// Looks at a state of the graph at hand.
     pub(crate) fn look(&mut self, graph: &Graph, state: &Lattice) -> Here {
-        let at = self.states.find(state.hash);
-        let known = self.states.at(at);
-        let marked = known.is_marked();
-        if known.is_known() {
-            let (frontier, allowed, preemptible) = (known.frontier, known.allowed, known.preemptible);
-            let [frontier, allowed, preemptible] =
-                [frontier, allowed, preemptible].map(|numbers| self.with_numbers(numbers));
-            return Here { at, frontier, allowed, preemptible, marked };
-        }
-        let frontier = state.frontier(graph);
-        let (allowed, preemptible) = state.allowed(graph);
-        if let (Some(frontier), Some(allowed), Some(preemptible)) =
-            (self.numbers_of(&frontier), self.numbers_of(&allowed), self.numbers_of(&preemptible))
-        {
-            let known = self.states.at(at);
-            known.set_known();
-            (known.frontier, known.allowed, known.preemptible) = (frontier, allowed, preemptible);
-        }
-        Here { at, frontier, allowed, preemptible, marked }
+        self.look_or(graph, state, || state.frontier(graph))
     }
 
-    /// A set of threads by their numbers, if these have a place in the table.
-    fn numbers_of(&self, threads: &ThreadSet) -> Option<u16> {
-        threads.iter().try_fold(0, |set, thread| {
-            let number = self.number_of[thread.index()];
-            (number < THREADS).then(|| set | 1 << number)
-        })
+    /// The same for a state that a thread's step has been taken back from.
+    pub(crate) fn look_back(
+        &mut self,
+        graph: &Graph,
+        state: &Lattice,
+        after: &Here,
+        last: usize,
+        removed: &Removed,
+    ) -> Here {
+        self.look_or(graph, state, || state.frontier_without(graph, after.frontier, last, removed))
+    }
+
+    #[inline]
+    fn look_or(&mut self, graph: &Graph, state: &Lattice, frontier: impl FnOnce() -> Threads) -> Here {
+        let at = self.states.find(state.hash);
+        let entry = *self.states.at(at);
+        let (marked, known) = (entry.is_marked(), entry.is_known());
+        if known {
+            let frontier = self.with_numbers(entry.frontier);
+            let allowed = self.with_numbers(entry.allowed);
+            let preemptible = self.with_numbers(entry.preemptible);
+            return Here { at, frontier, allowed, preemptible, marked, known };
+        }
+        let frontier = frontier();
+        let (allowed, preemptible) = state.allowed(graph);
+        let known = each(frontier | allowed).all(|thread| self.number_of[thread] < THREADS);
+        if known {
+            let sets = [frontier, allowed, preemptible].map(|threads| self.numbers_of(threads));
+            self.states.at(at).set_known(sets);
+        }
+        Here { at, frontier, allowed, preemptible, marked, known }
+    }
+
+    /// A set of threads by their numbers, which have a place in the table.
+    #[inline]
+    fn numbers_of(&self, threads: Threads) -> u16 {
+        if self.same {
+            return threads as u16;
+        }
+        each(threads).fold(0, |set, thread| set | 1 << self.number_of[thread])
     }
 
     /// The threads with these numbers.
     #[inline]
-    fn with_numbers(&self, mut numbers: u16) -> ThreadSet {
+    fn with_numbers(&self, numbers: u16) -> Threads {
         if self.same {
-            return ThreadSet::from_words(&[numbers.into()]);
+            return numbers.into();
         }
-        let mut threads = ThreadSet::default();
-        while numbers != 0 {
-            if let Some(&Some(thread)) = self.thread_of.get(numbers.trailing_zeros() as usize) {
-                threads.insert(ThreadId(thread));
-            }
-            numbers &= numbers - 1;
-        }
-        threads
+        let threads = each(numbers.into()).filter_map(|number| *self.thread_of.get(number)?);
+        threads.fold(0, |set, thread| set | 1 << thread)
     }
 
     /// The threads that can be chosen in a state and whose steps do not lead to a marked one.
-    pub(crate) fn unmarked(&mut self, graph: &Graph, here: &Here) -> ThreadSet {
-        let mut threads = here.allowed.clone();
-        let state = self.states.at(here.at);
-        if state.is_known() {
-            let into = state.into & state.allowed;
-            if into == state.allowed {
-                threads.clear();
-                return threads;
-            }
+    #[inline]
+    pub(crate) fn unmarked(&mut self, graph: &Graph, here: &Here) -> Threads {
+        if here.known {
+            let into = self.states.at(here.at).into;
+            return here.allowed & !self.with_numbers(into);
         }
         let marked = self.marked(here.at.hash);
-        for thread in here.allowed.iter() {
-            if marked.has(thread, graph.threads[thread.index()].name) {
-                threads.remove(thread);
-            }
-        }
-        threads
+        let has = |thread: usize| marked.has(ThreadId(thread as u32), graph.threads[thread].name);
+        each(here.allowed).filter(|thread| !has(*thread)).fold(0, |set, thread| set | 1 << thread)
     }
 
     /// CB(s, t), the fewest preemptions of an execution whose last step is the thread's, from this state: a
@@ -259,34 +263,34 @@ impl ContextCost {
         thread: usize,
         budget: u32,
     ) -> u32 {
-        let id = ThreadId(thread as u32);
-        if !here.allowed.contains(id) {
+        if here.allowed >> thread & 1 == 0 {
             return NEVER;
         }
-        if here.frontier.is_empty() {
+        if here.frontier == 0 {
             return 0;
         }
-        // What the execution did last is asked first: that leads back to where it has been.
-        let mut first = (0, ThreadId(0));
-        for last in here.frontier.iter() {
-            // That the switch may be free is not needed to know that it costs no more than this.
-            let (_, most) = self.costs_of(graph, here, last, budget);
-            let enough = most.saturating_add(u32::from(last != id));
-            if enough <= budget {
-                return enough;
-            }
-            first = first.max((state.last_event(last.index()), last));
-        }
-        let others = here.frontier.iter().filter(|last| *last != first.1);
+        let switches = here.preemptible & !(1 << thread);
         let mut over = false;
-        for last in std::iter::once(first.1).chain(others) {
-            let price = u32::from(last != id && here.preemptible.contains(last));
-            if price > budget {
-                over = true;
-                continue;
+        let mut unknown = 0;
+        for last in each(here.frontier) {
+            let price = (switches >> last & 1) as u32;
+            let (least, most) = self.costs_of(graph, here, last, budget);
+            if most + price <= budget {
+                return most + price;
             }
+            if least + price <= budget {
+                unknown |= 1 << last;
+            } else {
+                over |= least < NEVER;
+            }
+        }
+        while unknown != 0 {
+            // What the execution did last is asked first: that leads back to where it has been.
+            let last = each(unknown).max_by_key(|last| state.last_event(*last)).expect("there is one");
+            unknown &= !(1 << last);
+            let price = (switches >> last & 1) as u32;
             let cost = self.of_arrival(graph, state, here, last, budget - price);
-            if cost <= budget - price {
+            if cost + price <= budget {
                 return cost + price;
             }
             over |= cost < NEVER;
@@ -294,22 +298,22 @@ impl ContextCost {
         if over { budget + 1 } else { NEVER }
     }
 
-    /// The same for an execution that leads to a state with the thread's step at the end.
+    /// The same for an execution that leads to a state with the thread's step at the end, where that is not known.
     fn of_arrival(
         &mut self,
         graph: &Graph,
         state: &mut Lattice,
         here: &Here,
-        last: ThreadId,
+        last: usize,
         budget: u32,
     ) -> u32 {
-        if let Some(cost) = self.known_arrival(graph, state, here, last, budget) {
-            return cost;
-        }
-        let removed = state.remove(last.index());
-        let before = self.look(graph, state);
-        let cost = self.of_step(graph, state, &before, last.index(), budget);
-        state.put_back(last.index(), &removed);
+        let cost = self.at_once(graph, state, last, budget).unwrap_or_else(|| {
+            let removed = state.remove(last);
+            let before = self.look_back(graph, state, here, last, &removed);
+            let cost = self.of_step(graph, state, &before, last, budget);
+            state.put_back(last, &removed);
+            cost
+        });
         self.note_arrival(graph, here, last, budget, cost);
         cost
     }
@@ -321,7 +325,7 @@ impl ContextCost {
         graph: &Graph,
         state: &Lattice,
         here: &Here,
-        last: ThreadId,
+        last: usize,
         budget: u32,
     ) -> Option<u32> {
         let (least, most) = self.costs_of(graph, here, last, budget);
@@ -331,17 +335,21 @@ impl ContextCost {
         if least > budget {
             return Some(least);
         }
-        let cost = match state.was_run(last.index()) {
-            Some(cost) if cost <= budget => cost,
-            _ => Some(state.preempted(graph, last.index(), Runs::Last)).filter(|least| *least > budget)?,
-        };
+        let cost = self.at_once(graph, state, last, budget)?;
         self.note_arrival(graph, here, last, budget, cost);
         Some(cost)
     }
 
+    /// The same as far as the execution at hand was there, or preemptions are certain.
+    #[inline]
+    fn at_once(&self, graph: &Graph, state: &Lattice, last: usize, budget: u32) -> Option<u32> {
+        let ran = state.was_run(last).filter(|cost| *cost <= budget);
+        ran.or_else(|| Some(state.preempted(graph, last, Runs::Last)).filter(|least| *least > budget))
+    }
+
     /// What an arrival costs at least and at most, as far as it is known and matters to this budget.
     #[inline]
-    fn costs_of(&mut self, graph: &Graph, here: &Here, last: ThreadId, budget: u32) -> (u32, u32) {
+    fn costs_of(&mut self, graph: &Graph, here: &Here, last: usize, budget: u32) -> (u32, u32) {
         if let Some(costs) = self.place(here, last, budget) {
             return (costs.least().unwrap_or(NEVER), costs.most().unwrap_or(NEVER));
         }
@@ -350,14 +358,8 @@ impl ContextCost {
     }
 
     /// Notes an answer to what an arrival costs, where this was the budget.
-    pub(crate) fn note_arrival(
-        &mut self,
-        graph: &Graph,
-        here: &Here,
-        last: ThreadId,
-        budget: u32,
-        cost: u32,
-    ) {
+    #[inline]
+    pub(crate) fn note_arrival(&mut self, graph: &Graph, here: &Here, last: usize, budget: u32, cost: u32) {
         let enough = cost <= budget;
         if let Some(costs) = self.place(here, last, budget) {
             if enough {
@@ -373,20 +375,19 @@ impl ContextCost {
 
     /// The place of an arrival's costs in the table, if it has one and they are less than can be told apart there.
     #[inline]
-    fn place(&mut self, here: &Here, last: ThreadId, budget: u32) -> Option<&mut Costs> {
-        let number = self.number_of[last.index()];
-        if number >= THREADS || budget + 1 >= Costs::MANY {
+    fn place(&mut self, here: &Here, last: usize, budget: u32) -> Option<&mut Costs> {
+        if !here.known || budget + 1 >= Costs::MANY {
             return None;
         }
         let state = self.states.at(here.at);
-        let before = (state.frontier & ((1 << number) - 1)).count_ones() as usize;
-        if state.is_known() && before < ARRIVALS { Some(&mut state.costs[before]) } else { None }
+        let before = state.frontier & ((1 << self.number_of[last]) - 1);
+        state.costs.get_mut(before.count_ones() as usize)
     }
 }
 
 /// An arrival in a state whose costs are kept apart.
-fn arrival(here: &Here, graph: &Graph, last: ThreadId) -> u128 {
-    here.at.hash ^ mix(graph.threads[last.index()].name, u64::MAX)
+fn arrival(here: &Here, graph: &Graph, last: usize) -> u128 {
+    here.at.hash ^ mix(graph.threads[last].name, u64::MAX)
 }
 
 #[cfg(test)]
@@ -403,7 +404,7 @@ mod tests {
         let mut costs = ContextCost::default();
         costs.begin(graph);
         let here = costs.look(graph, &state);
-        let least = here.frontier.iter().map(|last| {
+        let least = each(here.frontier).map(|last| {
             let within = |budget: &u32| costs.of_arrival(graph, &mut state, &here, last, *budget) <= *budget;
             (0..graph.events.len() as u32).find(within).unwrap_or(NEVER)
         });

@@ -4,7 +4,7 @@
 /// So many threads have a place in an entry, by their numbers.
 pub(super) const THREADS: u32 = 16;
 /// So many arrivals have one.
-pub(super) const ARRIVALS: usize = 6;
+const ARRIVALS: usize = 6;
 
 /// What is known of a state. Sets of threads are by their numbers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,14 +31,19 @@ const KNOWN: u8 = 1;
 const MARKED: u8 = 2;
 
 impl State {
+    #[inline]
     pub(super) fn is_known(&self) -> bool {
         self.flags & KNOWN != 0
     }
 
-    pub(super) fn set_known(&mut self) {
+    /// The frontier, and the threads that are allowed and preemptible.
+    #[inline]
+    pub(super) fn set_known(&mut self, [frontier, allowed, preemptible]: [u16; 3]) {
+        (self.frontier, self.allowed, self.preemptible) = (frontier, allowed, preemptible);
         self.flags |= KNOWN;
     }
 
+    #[inline]
     pub(super) fn is_marked(&self) -> bool {
         self.flags & MARKED != 0
     }
