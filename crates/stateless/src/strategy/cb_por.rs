@@ -24,7 +24,7 @@ use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 use super::backtrack::last_thread;
 use super::context_cost::{ContextCost, Here, NEVER};
 use super::{Choice, Finished, Point, Prefix, Strategy};
-use crate::graph::{Graph, Races};
+use crate::graph::{Graph, Races, Trail};
 use crate::lattice::{Lattice, MOST_THREADS, Runs, each};
 use crate::program::Onward;
 
@@ -54,7 +54,7 @@ pub struct CbPor {
     /// The names of the threads of the last execution.
     names: Vec<u64>,
     /// The terminal graphs that were reached, for the next bound.
-    terminals: Vec<Graph>,
+    terminals: Trail,
 }
 
 /// The part of H that is looked up.
@@ -93,6 +93,13 @@ fn member(decision: Decision) -> ThreadId {
     }
 }
 
+/// How many preemptions an execution had after each of its events from this one on.
+fn costs(graph: &Graph, execution: &Finished<'_>, first: usize) -> impl Iterator<Item = u32> {
+    let points = execution.record.points();
+    let later = graph.events[first..].iter().skip(1).map(|event| points[event.point as usize].preemptions);
+    later.chain((first < graph.events.len()).then_some(execution.preemptions))
+}
+
 /// So many states may be remembered, and terminal graphs kept.
 const MOST_STATES: usize = 1 << 23;
 const MOST_TERMINALS: usize = 1 << 17;
@@ -116,7 +123,7 @@ impl CbPor {
             loaded: 0,
             names: Vec::new(),
             marks: Marks { cost: ContextCost::default(), bound, cut: false },
-            terminals: Vec::new(),
+            terminals: Trail::default(),
         }
     }
 
@@ -188,16 +195,14 @@ impl CbPor {
         }
     }
 
-    /// Makes the graph and the lattice those of an execution.
-    fn load(&mut self, execution: &Finished<'_>) {
-        let common = self.graph.update(execution, Races::No);
-        let common = common.min(self.loaded);
-        let points = execution.record.points();
-        let later = self.graph.events.iter().skip(common + 1);
-        let later = later.map(|event| points[event.point as usize].preemptions);
-        let costs = later.chain((common < self.graph.events.len()).then_some(execution.preemptions));
+    /// Makes the graph and the lattice those of an execution. Says how many events it has in common with the one
+    /// before.
+    fn load(&mut self, execution: &Finished<'_>) -> usize {
+        let common = self.graph.update(execution, Races::No).min(self.loaded);
+        let costs = costs(&self.graph, execution, common);
         self.state.load(&self.graph, common, costs);
         self.loaded = self.graph.events.len();
+        common
     }
 
     /// Goes on to the next bound.
@@ -209,9 +214,14 @@ impl CbPor {
         self.cut = false;
         self.path.clear();
         self.begun = false;
-        for graph in &self.terminals {
-            self.state.load(graph, 0, std::iter::empty());
-            self.marks.mark_all(graph, &mut self.state);
+        self.graph.clear();
+        let mut graph = Graph::default();
+        self.loaded = 0;
+        for index in 0..self.terminals.len() {
+            let (common, costs) = self.terminals.restore(index, &mut graph);
+            self.state.load(&graph, common.min(self.loaded), costs.iter().copied());
+            self.loaded = graph.events.len();
+            self.marks.mark_all(&graph, &mut self.state);
         }
         self.loaded = 0;
     }
@@ -327,11 +337,11 @@ impl Strategy for CbPor {
         if record.len() > LONGEST || !few_threads || !room {
             return;
         }
-        self.load(execution);
+        let common = self.load(execution);
         self.marks.mark_all(&self.graph, &mut self.state);
         let more = self.bound.is_some_and(|bound| self.most.is_none_or(|most| bound < most));
         if more && self.terminals.len() < MOST_TERMINALS {
-            self.terminals.push(self.graph.clone());
+            self.terminals.push(&self.graph, common, costs(&self.graph, execution, common));
         }
     }
 
