@@ -1,5 +1,6 @@
 //! A table of states: what is known of one is in one entry, of half a cache line. A search that keeps millions of
-//! states waits for memory more than for anything else, so to find one costs one place in it.
+//! states waits for memory more than for anything else, so to find one costs one place in it; and that there is
+//! none is most often seen from a byte, which are so few that they are at hand.
 
 /// So many threads have a place in an entry, by their numbers.
 pub(super) const THREADS: u32 = 16;
@@ -100,13 +101,15 @@ pub(super) struct At {
 pub(super) struct States {
     /// With open addressing; its length is a power of two.
     table: Vec<State>,
+    /// For each place in it, a part of the hash of the state that is there, or 0.
+    tags: Vec<u8>,
     length: usize,
     epoch: u8,
 }
 
 impl Default for States {
     fn default() -> Self {
-        States { table: vec![State::default(); 64], length: 0, epoch: 1 }
+        States { table: vec![State::default(); 64], tags: vec![0; 64], length: 0, epoch: 1 }
     }
 }
 
@@ -115,61 +118,81 @@ impl States {
         self.length
     }
 
-    /// The place of a state, or the one that it would have.
+    /// The place of a state, if it has one; else the one that it would have.
     #[inline]
-    fn slot(&self, hash: u128) -> usize {
-        let last = self.table.len() - 1;
-        let mut slot = (hash as u64 ^ (hash >> 64) as u64) as usize & last;
+    fn slot(&self, hash: u128) -> Result<usize, usize> {
+        let tag = tag(hash);
+        let last = self.tags.len() - 1;
+        let mut slot = hash as usize & last;
         loop {
-            let state = &self.table[slot];
-            if state.hash == hash || state.epoch == 0 {
-                return slot;
+            match self.tags[slot] {
+                0 => return Err(slot),
+                other if other == tag && self.table[slot].hash == hash => return Ok(slot),
+                _ => slot = (slot + 1) & last,
             }
-            slot = (slot + 1) & last;
         }
     }
 
     /// A state and the marks that it has, if there are any.
     #[inline]
     pub(super) fn marks(&self, hash: u128) -> Option<&State> {
-        Some(&self.table[self.slot(hash)]).filter(|state| state.epoch == self.epoch)
+        let state = &self.table[self.slot(hash).ok()?];
+        Some(state).filter(|state| state.epoch == self.epoch)
     }
 
     /// Finds a state, or adds it.
     #[inline]
     pub(super) fn find(&mut self, hash: u128) -> At {
-        let mut slot = self.slot(hash);
-        if self.table[slot].epoch == 0 {
-            if self.length >= self.table.len() / 4 * 3 {
-                self.grow();
-                slot = self.slot(hash);
+        let epoch = self.epoch;
+        let slot = match self.slot(hash) {
+            Ok(slot) => {
+                let state = &mut self.table[slot];
+                if state.epoch != epoch {
+                    state.epoch = epoch;
+                    state.flags &= !MARKED;
+                    state.into = 0;
+                }
+                slot
             }
-            self.length += 1;
-            self.table[slot].hash = hash;
-        }
-        let state = &mut self.table[slot];
-        if state.epoch != self.epoch {
-            state.epoch = self.epoch;
-            state.flags &= !MARKED;
-            state.into = 0;
-        }
+            Err(slot) => self.add(slot, State { hash, epoch, ..State::default() }),
+        };
         At { hash, slot }
+    }
+
+    /// Adds a state that has no place yet and would have this one.
+    fn add(&mut self, mut slot: usize, state: State) -> usize {
+        if self.length >= self.table.len() / 3 * 2 {
+            self.grow();
+            slot = self.slot(state.hash).expect_err("it is new");
+        }
+        self.length += 1;
+        self.tags[slot] = tag(state.hash);
+        self.table[slot] = state;
+        slot
     }
 
     /// A state that was found.
     #[inline]
     pub(super) fn at(&mut self, at: At) -> &mut State {
         let state = &self.table[at.slot];
-        let slot = if state.hash == at.hash && state.epoch != 0 { at.slot } else { self.slot(at.hash) };
+        let slot = if state.hash == at.hash && state.epoch != 0 { at.slot } else { self.found(at.hash) };
         &mut self.table[slot]
     }
 
     #[cold]
+    fn found(&self, hash: u128) -> usize {
+        self.slot(hash).expect("states are not taken out")
+    }
+
+    #[cold]
     fn grow(&mut self) {
-        let larger = vec![State::default(); self.table.len() * 2];
-        for state in std::mem::replace(&mut self.table, larger) {
+        let length = self.table.len() * 2;
+        self.tags.clear();
+        self.tags.resize(length, 0);
+        for state in std::mem::replace(&mut self.table, vec![State::default(); length]) {
             if state.epoch != 0 {
-                let slot = self.slot(state.hash);
+                let (Ok(slot) | Err(slot)) = self.slot(state.hash);
+                self.tags[slot] = tag(state.hash);
                 self.table[slot] = state;
             }
         }
@@ -187,6 +210,12 @@ impl States {
         }
         self.epoch += 1;
     }
+}
+
+/// A part of a hash that its place does not follow from.
+#[inline]
+fn tag(hash: u128) -> u8 {
+    (hash >> 120) as u8 | 0x80
 }
 
 #[cfg(test)]
