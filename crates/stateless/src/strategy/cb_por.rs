@@ -429,23 +429,24 @@ impl Marks {
     /// Puts a state into H, and then every predecessor from which nothing new can be reached.
     fn mark(&mut self, graph: &Graph, state: &mut Lattice, here: &Here) {
         self.cost.mark_here(here);
-        for last in each(here.frontier) {
+        for arrival in self.cost.arrivals(here) {
             // Most of those that are not within the bound need not be looked at to know that.
             let most = self.most();
-            let cost = most.map(|most| self.cost.known_arrival(graph, state, here, last, most));
+            let cost = most.map(|most| self.cost.known_arrival(graph, state, here, arrival, most));
             if cost.flatten() > most {
                 continue;
             }
+            let last = arrival.last;
             let removed = state.remove(last);
             let before = self.cost.look_back(graph, state, here, last, &removed);
             let mut within = true;
             if let (Some(None), Some(most)) = (cost, most) {
                 let cost = self.cost.of_step(graph, state, &before, last, most);
-                self.cost.note_arrival(graph, here, last, most, cost);
+                self.cost.note_arrival(graph, here, arrival, most, cost);
                 within = cost <= most;
             }
             if within {
-                self.cost.leads_to_mark(graph, state.hash, removed.event);
+                self.cost.leads_from_here(graph, &before, removed.event);
                 if !before.marked && self.exhausted(graph, state, &before) {
                     self.mark(graph, state, &before);
                 }

@@ -44,10 +44,22 @@ pub(crate) struct ContextCost {
     /// The names and the numbers of the threads of the graph at hand.
     names: Vec<u64>,
     number_of: Vec<u32>,
-    /// The thread of the graph at hand that has a number, if there is one.
-    thread_of: Vec<Option<u32>>,
+    /// The thread of the graph at hand that has a number, or [`NOBODY`]; for the numbers that have a place in the
+    /// table.
+    thread_of: [u8; THREADS as usize],
     /// Whether each thread of the graph at hand is its number.
     same: bool,
+}
+
+/// No thread of the graph at hand.
+const NOBODY: u8 = u8::MAX;
+
+/// An arrival in a state by the step of a thread of its frontier.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) last: usize,
+    /// Which one it is of those that the state has.
+    rank: usize,
 }
 
 /// A state that is being looked at.
@@ -55,7 +67,9 @@ pub(crate) struct ContextCost {
 pub(crate) struct Here {
     at: At,
     /// The threads whose last step nothing depends on.
-    pub(crate) frontier: Threads,
+    frontier: Threads,
+    /// The same as they stand in the table, if they do.
+    numbers: u16,
     /// The threads that can be chosen.
     pub(crate) allowed: Threads,
     preemptible: Threads,
@@ -103,7 +117,7 @@ impl ContextCost {
 
     /// Marks a state. Says whether it was not marked before.
     pub(crate) fn mark(&mut self, hash: u128) -> bool {
-        let at = self.states.find(hash);
+        let (at, _) = self.states.find(hash);
         self.states.at(at).mark()
     }
 
@@ -132,25 +146,32 @@ impl ContextCost {
     /// Notes that the step of an event leads from a state to a marked one; a step that chooses values, once all
     /// of them do.
     pub(crate) fn leads_to_mark(&mut self, graph: &Graph, before: u128, event: usize) {
+        let (at, _) = self.states.find(before);
+        self.leads_on(graph, at, event);
+    }
+
+    /// The same from a state that is looked at.
+    pub(crate) fn leads_from_here(&mut self, graph: &Graph, here: &Here, event: usize) {
+        self.leads_on(graph, here.at, event);
+    }
+
+    fn leads_on(&mut self, graph: &Graph, before: At, event: usize) {
         let thread = graph.events[event].thread;
         let name = graph.threads[thread.index()].name;
         let choices = graph.choices(event);
         for (index, &(value, arity)) in choices.iter().enumerate().rev() {
             let actions = u64::from(graph.events[event].number);
             let chosen = choices[..index].iter().map(|(value, _)| value_hash(name, actions, *value));
-            let at = chosen.fold(before, |hash, value| hash ^ value);
+            let at = chosen.fold(before.hash, |hash, value| hash ^ value);
             self.steps.insert(step(at, name, value + 1));
             if !(1..=arity).all(|value| self.steps.contains(&step(at, name, value))) {
                 return;
             }
         }
         match self.number_of[thread.index()] {
-            number if number < THREADS => {
-                let at = self.states.find(before);
-                self.states.at(at).into |= 1 << number;
-            }
+            number if number < THREADS => self.states.at(before).into |= 1 << number,
             _ => {
-                self.steps.insert(step(before, name, 0));
+                self.steps.insert(step(before.hash, name, 0));
             }
         }
     }
@@ -169,19 +190,30 @@ impl ContextCost {
         if graph.threads.iter().map(|line| &line.name).eq(&self.names) {
             return;
         }
-        for number in self.number_of.drain(..) {
-            self.thread_of[number as usize] = None;
-        }
         self.names.clear();
+        self.number_of.clear();
+        self.thread_of = [NOBODY; THREADS as usize];
         for (thread, line) in graph.threads.iter().enumerate() {
             let next = self.numbers.len() as u32;
             let number = *self.numbers.entry(line.name).or_insert(next);
-            self.thread_of.resize(self.numbers.len(), None);
-            self.thread_of[number as usize] = Some(thread as u32);
+            if let Some(of) = self.thread_of.get_mut(number as usize) {
+                *of = thread as u8;
+            }
             self.number_of.push(number);
             self.names.push(line.name);
         }
         self.same = self.number_of.iter().zip(0..).all(|(number, thread)| *number == thread);
+    }
+
+    /// The ways to arrive in a state.
+    #[inline]
+    pub(crate) fn arrivals(&self, here: &Here) -> impl Iterator<Item = Arrival> + use<> {
+        let (known, thread_of) = (here.known, self.thread_of);
+        each(if known { here.numbers.into() } else { here.frontier })
+            .enumerate()
+            .map(move |(rank, at)| (rank, if known { thread_of[at % THREADS as usize].into() } else { at }))
+            .filter(|(_, last)| *last != usize::from(NOBODY))
+            .map(|(rank, last)| Arrival { last, rank })
     }
 
     /// Looks at a state of the graph at hand.
@@ -203,23 +235,32 @@ impl ContextCost {
 
     #[inline]
     fn look_or(&mut self, graph: &Graph, state: &Lattice, frontier: impl FnOnce() -> Threads) -> Here {
-        let at = self.states.find(state.hash);
-        let entry = *self.states.at(at);
-        let (marked, known) = (entry.is_marked(), entry.is_known());
-        if known {
-            let frontier = self.with_numbers(entry.frontier);
-            let allowed = self.with_numbers(entry.allowed);
-            let preemptible = self.with_numbers(entry.preemptible);
-            return Here { at, frontier, allowed, preemptible, marked, known };
+        let (at, new) = self.states.find(state.hash);
+        let mut marked = false;
+        if !new {
+            let entry = *self.states.at(at);
+            marked = entry.is_marked();
+            if entry.is_known() {
+                let numbers = entry.frontier;
+                let frontier = self.with_numbers(numbers);
+                let allowed = self.with_numbers(entry.allowed);
+                let preemptible = self.with_numbers(entry.preemptible);
+                return Here { at, frontier, numbers, allowed, preemptible, marked, known: true };
+            }
         }
         let frontier = frontier();
         let (allowed, preemptible) = state.allowed(graph);
-        let known = each(frontier | allowed).all(|thread| self.number_of[thread] < THREADS);
+        let known = match self.same {
+            true => (frontier | allowed) >> THREADS == 0,
+            false => each(frontier | allowed).all(|thread| self.number_of[thread] < THREADS),
+        };
+        let mut numbers = 0;
         if known {
             let sets = [frontier, allowed, preemptible].map(|threads| self.numbers_of(threads));
             self.states.at(at).set_known(sets);
+            numbers = sets[0];
         }
-        Here { at, frontier, allowed, preemptible, marked, known }
+        Here { at, frontier, numbers, allowed, preemptible, marked, known }
     }
 
     /// A set of threads by their numbers, which have a place in the table.
@@ -237,8 +278,8 @@ impl ContextCost {
         if self.same {
             return numbers.into();
         }
-        let threads = each(numbers.into()).filter_map(|number| *self.thread_of.get(number)?);
-        threads.fold(0, |set, thread| set | 1 << thread)
+        let threads = each(numbers.into()).map(|number| self.thread_of[number]);
+        threads.filter(|thread| *thread != NOBODY).fold(0, |set, thread| set | 1 << thread)
     }
 
     /// The threads that can be chosen in a state and whose steps do not lead to a marked one.
@@ -270,26 +311,29 @@ impl ContextCost {
             return 0;
         }
         let switches = here.preemptible & !(1 << thread);
+        let price = |arrival: &Arrival| (switches >> arrival.last & 1) as u32;
         let mut over = false;
-        let mut unknown = 0;
-        for last in each(here.frontier) {
-            let price = (switches >> last & 1) as u32;
-            let (least, most) = self.costs_of(graph, here, last, budget);
+        let mut unknown: Threads = 0;
+        for arrival in self.arrivals(here) {
+            let (least, most) = self.costs_of(graph, here, arrival, budget);
+            let price = price(&arrival);
             if most + price <= budget {
                 return most + price;
             }
             if least + price <= budget {
-                unknown |= 1 << last;
+                unknown |= 1 << arrival.rank;
             } else {
                 over |= least < NEVER;
             }
         }
         while unknown != 0 {
             // What the execution did last is asked first: that leads back to where it has been.
-            let last = each(unknown).max_by_key(|last| state.last_event(*last)).expect("there is one");
-            unknown &= !(1 << last);
-            let price = (switches >> last & 1) as u32;
-            let cost = self.of_arrival(graph, state, here, last, budget - price);
+            let arrivals = self.arrivals(here).filter(|arrival| unknown >> arrival.rank & 1 == 1);
+            let last = arrivals.max_by_key(|arrival| state.last_event(arrival.last));
+            let arrival = last.expect("it was among them before");
+            unknown &= !(1 << arrival.rank);
+            let price = price(&arrival);
+            let cost = self.of_arrival(graph, state, here, arrival, budget - price);
             if cost + price <= budget {
                 return cost + price;
             }
@@ -304,9 +348,10 @@ impl ContextCost {
         graph: &Graph,
         state: &mut Lattice,
         here: &Here,
-        last: usize,
+        arrival: Arrival,
         budget: u32,
     ) -> u32 {
+        let last = arrival.last;
         let cost = self.at_once(graph, state, last, budget).unwrap_or_else(|| {
             let removed = state.remove(last);
             let before = self.look_back(graph, state, here, last, &removed);
@@ -314,7 +359,7 @@ impl ContextCost {
             state.put_back(last, &removed);
             cost
         });
-        self.note_arrival(graph, here, last, budget, cost);
+        self.note_arrival(graph, here, arrival, budget, cost);
         cost
     }
 
@@ -325,18 +370,18 @@ impl ContextCost {
         graph: &Graph,
         state: &Lattice,
         here: &Here,
-        last: usize,
+        arrival: Arrival,
         budget: u32,
     ) -> Option<u32> {
-        let (least, most) = self.costs_of(graph, here, last, budget);
+        let (least, most) = self.costs_of(graph, here, arrival, budget);
         if most <= budget {
             return Some(most);
         }
         if least > budget {
             return Some(least);
         }
-        let cost = self.at_once(graph, state, last, budget)?;
-        self.note_arrival(graph, here, last, budget, cost);
+        let cost = self.at_once(graph, state, arrival.last, budget)?;
+        self.note_arrival(graph, here, arrival, budget, cost);
         Some(cost)
     }
 
@@ -349,19 +394,26 @@ impl ContextCost {
 
     /// What an arrival costs at least and at most, as far as it is known and matters to this budget.
     #[inline]
-    fn costs_of(&mut self, graph: &Graph, here: &Here, last: usize, budget: u32) -> (u32, u32) {
-        if let Some(costs) = self.place(here, last, budget) {
+    fn costs_of(&mut self, graph: &Graph, here: &Here, arrival: Arrival, budget: u32) -> (u32, u32) {
+        if let Some(costs) = self.place(here, arrival, budget) {
             return (costs.least().unwrap_or(NEVER), costs.most().unwrap_or(NEVER));
         }
-        let key = arrival(here, graph, last);
+        let key = key(graph, here, arrival);
         self.costs.get(&key).map_or((0, NEVER), |(least, most)| ((*least).into(), (*most).into()))
     }
 
     /// Notes an answer to what an arrival costs, where this was the budget.
     #[inline]
-    pub(crate) fn note_arrival(&mut self, graph: &Graph, here: &Here, last: usize, budget: u32, cost: u32) {
+    pub(crate) fn note_arrival(
+        &mut self,
+        graph: &Graph,
+        here: &Here,
+        arrival: Arrival,
+        budget: u32,
+        cost: u32,
+    ) {
         let enough = cost <= budget;
-        if let Some(costs) = self.place(here, last, budget) {
+        if let Some(costs) = self.place(here, arrival, budget) {
             if enough {
                 costs.set_most(cost);
             } else {
@@ -369,25 +421,23 @@ impl ContextCost {
             }
             return;
         }
-        let costs = self.costs.entry(arrival(here, graph, last)).or_insert((0, u16::MAX));
+        let costs = self.costs.entry(key(graph, here, arrival)).or_insert((0, u16::MAX));
         *(if enough { &mut costs.1 } else { &mut costs.0 }) = cost as u16;
     }
 
     /// The place of an arrival's costs in the table, if it has one and they are less than can be told apart there.
     #[inline]
-    fn place(&mut self, here: &Here, last: usize, budget: u32) -> Option<&mut Costs> {
+    fn place(&mut self, here: &Here, arrival: Arrival, budget: u32) -> Option<&mut Costs> {
         if !here.known || budget + 1 >= Costs::MANY {
             return None;
         }
-        let state = self.states.at(here.at);
-        let before = state.frontier & ((1 << self.number_of[last]) - 1);
-        state.costs.get_mut(before.count_ones() as usize)
+        self.states.at(here.at).costs.get_mut(arrival.rank)
     }
 }
 
 /// An arrival in a state whose costs are kept apart.
-fn arrival(here: &Here, graph: &Graph, last: usize) -> u128 {
-    here.at.hash ^ mix(graph.threads[last].name, u64::MAX)
+fn key(graph: &Graph, here: &Here, arrival: Arrival) -> u128 {
+    here.at.hash ^ mix(graph.threads[arrival.last].name, u64::MAX)
 }
 
 #[cfg(test)]
@@ -404,8 +454,9 @@ mod tests {
         let mut costs = ContextCost::default();
         costs.begin(graph);
         let here = costs.look(graph, &state);
-        let least = each(here.frontier).map(|last| {
-            let within = |budget: &u32| costs.of_arrival(graph, &mut state, &here, last, *budget) <= *budget;
+        let least = costs.arrivals(&here).map(|arrival| {
+            let within =
+                |budget: &u32| costs.of_arrival(graph, &mut state, &here, arrival, *budget) <= *budget;
             (0..graph.events.len() as u32).find(within).unwrap_or(NEVER)
         });
         least.min().unwrap_or(0)
