@@ -1,7 +1,11 @@
 //! The happens-before graph of a finished execution, with its edges: vector clocks, and for each step the
 //! steps of other threads that it depends on.
 
+mod trail;
+
 use selvedge_core::{Access, Decision, ObjectId, Op, OpKind, ThreadId};
+
+pub(crate) use self::trail::Trail;
 
 use crate::config::{Status, Words};
 use crate::gate::Gate;

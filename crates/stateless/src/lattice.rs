@@ -1,12 +1,30 @@
 //! The prefixes of a happens-before graph, with their canonical hashes: a walk that takes steps back and
 //! adds them again.
 
-use selvedge_core::{Access, ThreadId, ThreadSet};
+use selvedge_core::{Access, ThreadId};
 
 use crate::config::Status;
 use crate::gate::Gate;
 use crate::graph::Graph;
 use crate::happens_before::{action_hash, alone_hash, stop_hash, value_hash, whole};
+
+/// A set of threads, as bits. Graphs with more than 64 of them have more prefixes than anyone can walk over.
+pub(crate) type Threads = u64;
+
+/// The most threads that a graph may have.
+pub(crate) const MOST_THREADS: usize = Threads::BITS as usize;
+
+/// The threads of a set, in the order of their numbers.
+pub(crate) fn each(mut threads: Threads) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = threads.trailing_zeros() as usize;
+        if threads == 0 {
+            return None;
+        }
+        threads &= threads - 1;
+        Some(first)
+    })
+}
 
 /// A prefix of a graph. What two graphs that follow each other have in common is loaded once.
 #[derive(Clone, Debug, Default)]
@@ -18,8 +36,11 @@ pub(crate) struct Lattice {
     length: usize,
     /// So many preemptions are certain, if none of the threads runs next that were certainly left.
     least: u32,
+    masks: Masks,
     /// The fair bound.
     yields: Option<u32>,
+    /// Whether any thread yields.
+    has_yields: bool,
     objects: Vec<Object>,
     /// What the steps of the whole graph do, in the order of its execution.
     steps: Vec<Step>,
@@ -29,6 +50,17 @@ pub(crate) struct Lattice {
     stands: Vec<Vec<Stand>>,
     /// How many preemptions the execution had after each step, if it is known.
     costs: Vec<u32>,
+}
+
+/// Threads in a prefix.
+#[derive(Clone, Copy, Debug, Default)]
+struct Masks {
+    /// They can go on, and will be able to until they do.
+    open: Threads,
+    /// Whether they can go on depends on the others.
+    waiting: Threads,
+    /// Their last step yielded.
+    yielded: Threads,
 }
 
 /// An object in a prefix.
@@ -88,6 +120,8 @@ struct Stand {
     yielded: bool,
     /// Its next step waits for nothing.
     open: bool,
+    /// It has no next step.
+    ended: bool,
     /// Whoever runs next preempts it, whatever the others have done.
     left: bool,
     /// So often it has been preempted for certain before its last step, and those steps are so many.
@@ -109,6 +143,7 @@ pub(crate) struct Removed {
     pub(crate) event: usize,
     hash: u128,
     least: u32,
+    masks: Masks,
     objects: [Actions; 2],
 }
 
@@ -117,6 +152,17 @@ pub(crate) struct Removed {
 pub(crate) enum Runs {
     Last,
     Next,
+}
+
+impl Masks {
+    /// A thread stands there.
+    #[inline]
+    fn set(&mut self, thread: usize, stand: &Stand) {
+        let put = |set: &mut Threads, on: bool| *set = *set & !(1 << thread) | Threads::from(on) << thread;
+        put(&mut self.open, stand.open);
+        put(&mut self.waiting, !stand.open && !stand.ended);
+        put(&mut self.yielded, stand.yielded);
+    }
 }
 
 impl Stand {
@@ -202,6 +248,8 @@ impl Lattice {
         self.stands.resize_with(graph.threads.len(), Vec::new);
         self.taken.clear();
         self.least = 0;
+        self.masks = Masks::default();
+        self.has_yields = false;
         for thread in 0..graph.threads.len() {
             self.load_thread(graph, common, thread);
         }
@@ -232,7 +280,9 @@ impl Lattice {
             let ended = line.ended && number == line.events.len();
             let gate = line.pending.get(number).map(|(_, gate)| gate).filter(|_| !ended);
             let free = number > 0 && stand.is_free(fair);
-            stand.open = gate == Some(&Gate::OPEN);
+            // A thread that has not begun may not exist yet.
+            stand.open = gate == Some(&Gate::OPEN) && number > 0;
+            stand.ended = gate.is_none();
             stand.left = stand.open && free;
             let waits =
                 gate.filter(|gate| free && !gate.needs_signal && !gate.timed).and_then(|gate| gate.object);
@@ -249,7 +299,10 @@ impl Lattice {
             }
             stands.push(stand);
         }
-        self.least += stands[line.events.len()].least();
+        let stand = &stands[line.events.len()];
+        self.least += stand.least();
+        self.masks.set(thread, stand);
+        self.has_yields |= stand.yields > 0;
         self.taken.push(line.events.len() as u32);
     }
 
@@ -332,15 +385,16 @@ impl Lattice {
         let taken = self.taken[thread] as usize;
         self.taken[thread] -= 1;
         self.length -= 1;
-        let (hash, least) = (self.hash, self.least);
+        let (hash, least, masks) = (self.hash, self.least, self.masks);
         let (stand, before) = (&self.stands[thread][taken], &self.stands[thread][taken - 1]);
         self.least = least - stand.least() + before.least();
+        self.masks.set(thread, before);
         let event = stand.last as usize;
         let objects = self.steps[event].touches.map(|touch| {
             touch.map_or(Actions::default(), |touch| self.objects[touch.object as usize].actions)
         });
         self.toggle(event, false);
-        Removed { event, hash, least, objects }
+        Removed { event, hash, least, masks, objects }
     }
 
     /// Adds a step again that was taken back last.
@@ -350,6 +404,7 @@ impl Lattice {
         self.length += 1;
         self.least = removed.least;
         self.hash = removed.hash;
+        self.masks = removed.masks;
         let changes = self.changes_of(removed.event);
         for (touch, was) in self.steps[removed.event].touches.iter().zip(&removed.objects) {
             if let Some(touch) = touch {
@@ -369,21 +424,13 @@ impl Lattice {
         self.length += 1;
         let (before, stand) = (&self.stands[thread][taken], &self.stands[thread][taken + 1]);
         self.least = self.least - before.least() + stand.least();
+        self.masks.set(thread, stand);
         self.toggle(stand.last as usize, true);
     }
 
     #[inline]
     fn stand(&self, thread: usize) -> &Stand {
         &self.stands[thread][self.taken[thread] as usize]
-    }
-
-    #[inline]
-    fn status(&self, graph: &Graph, thread: usize) -> Status {
-        if self.taken[thread] > 0 && self.stand(thread).open {
-            return Status::Enabled;
-        }
-        let word = |object: usize| self.objects.get(object).map_or(0, |object| object.word);
-        graph.status_with(&self.taken, ThreadId(thread as u32), word)
     }
 
     /// At least so many preemptions are in an execution that leads here and in which this thread has the last
@@ -429,49 +476,63 @@ impl Lattice {
     }
 
     /// The threads whose last step nothing depends on.
-    pub(crate) fn frontier(&self, graph: &Graph) -> ThreadSet {
-        let mut frontier = ThreadSet::default();
-        for (thread, &taken) in self.taken.iter().enumerate() {
-            frontier.set(ThreadId(thread as u32), taken > 0);
-        }
-        for (thread, &taken) in self.taken.iter().enumerate() {
-            if taken == 0 {
-                continue;
-            }
-            let clock = graph.clock(self.last_event(thread) as usize);
-            for (other, (needed, taken)) in clock.iter().zip(&self.taken).enumerate() {
-                if needed == taken && other != thread {
-                    frontier.remove(ThreadId(other as u32));
-                }
+    pub(crate) fn frontier(&self, graph: &Graph) -> Threads {
+        let has_stepped = |thread: &usize| self.taken[*thread] > 0;
+        let threads = (0..self.taken.len()).filter(has_stepped).filter(|thread| self.is_last(graph, *thread));
+        threads.fold(0, |frontier, thread| frontier | 1 << thread)
+    }
+
+    /// The same, where it is known from before this thread's last step was taken back.
+    pub(crate) fn frontier_without(
+        &self,
+        graph: &Graph,
+        was: Threads,
+        thread: usize,
+        removed: &Removed,
+    ) -> Threads {
+        let mut frontier = was & !(1 << thread);
+        for (other, (needed, taken)) in graph.clock(removed.event).iter().zip(&self.taken).enumerate() {
+            let uncovered = needed == taken || other == thread;
+            if uncovered && *taken > 0 && self.is_last(graph, other) {
+                frontier |= 1 << other;
             }
         }
         frontier
     }
 
+    /// Whether nothing depends on the last step of a thread, which has taken one.
+    #[inline]
+    fn is_last(&self, graph: &Graph, thread: usize) -> bool {
+        let number = self.taken[thread];
+        !self.stands.iter().zip(&self.taken).enumerate().any(|(other, (stands, taken))| {
+            let depends = || graph.clock(stands[*taken as usize].last as usize)[thread] == number;
+            other != thread && *taken > 0 && depends()
+        })
+    }
+
     /// The threads that can be chosen in this state, within the fair bound; and those of them that a switch
     /// preempts if they have just run.
-    pub(crate) fn allowed(&self, graph: &Graph) -> (ThreadSet, ThreadSet) {
-        let (mut allowed, mut preemptible) = (ThreadSet::default(), ThreadSet::default());
-        for thread in 0..self.taken.len() {
-            let id = ThreadId(thread as u32);
-            match self.status(graph, thread) {
+    pub(crate) fn allowed(&self, graph: &Graph) -> (Threads, Threads) {
+        let mut allowed = self.masks.open;
+        let mut preemptible = self.masks.open;
+        let word = |object: usize| self.objects.get(object).map_or(0, |object| object.word);
+        for thread in each(self.masks.waiting) {
+            match graph.status_with(&self.taken, ThreadId(thread as u32), word) {
                 Status::Blocked => {}
-                Status::Waiting => allowed.insert(id),
+                Status::Waiting => allowed |= 1 << thread,
                 Status::Enabled => {
-                    allowed.insert(id);
-                    preemptible.set(id, !self.stand(thread).yielded);
+                    allowed |= 1 << thread;
+                    preemptible |= 1 << thread;
                 }
             }
         }
-        if let Some(bound) = self.yields {
-            let count = |thread: ThreadId| self.stand(thread.index()).yields;
-            let least = allowed.iter().map(count).min().unwrap_or(0);
-            let most = allowed.iter().map(count).max().unwrap_or(0);
-            if most - least > bound {
-                for thread in allowed.clone().iter().filter(|thread| count(*thread) - least > bound) {
-                    allowed.remove(thread);
-                    preemptible.remove(thread);
-                }
+        preemptible &= !self.masks.yielded;
+        if let Some(bound) = self.yields.filter(|_| self.has_yields) {
+            let count = |thread: &usize| self.stand(*thread).yields;
+            let least = each(allowed).map(|thread| count(&thread)).min().unwrap_or(0);
+            for thread in each(allowed).filter(|thread| count(thread) - least > bound) {
+                allowed &= !(1 << thread);
+                preemptible &= !(1 << thread);
             }
         }
         (allowed, preemptible)

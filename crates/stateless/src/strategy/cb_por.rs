@@ -16,16 +16,16 @@
 //!    first visits them, so there a step is taken if its context bound allows it, as in the paper.
 //! 3. A step that ends the execution (a violation) happens after everything.
 //! 4. Terminal graphs are kept, so that the next bound need not run them again: they are marked anew.
-//! 5. When the tables have grown past a limit, nothing more is marked: the search goes on as a plain bounded
-//!    one, slower and no less complete.
+//! 5. When the tables have grown past a limit, nothing more is marked, and nor are executions that are very long
+//!    or have more than 64 threads: the search goes on as a plain bounded one, slower and no less complete.
 
 use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
 use super::backtrack::last_thread;
 use super::context_cost::{ContextCost, Here, NEVER};
 use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
-use crate::graph::{Graph, Races};
-use crate::lattice::{Lattice, Runs};
+use crate::graph::{Graph, Races, Trail};
+use crate::lattice::{Lattice, MOST_THREADS, Runs, each};
 use crate::program::Onward;
 
 /// Every terminal partial order within a bound on preemptions, once, bound by bound.
@@ -54,7 +54,7 @@ pub struct CbPor {
     /// The names of the threads of the last execution.
     names: Vec<u64>,
     /// The terminal graphs that were reached, for the next bound.
-    terminals: Vec<Graph>,
+    terminals: Trail,
 }
 
 /// The part of H that is looked up.
@@ -93,6 +93,13 @@ fn member(decision: Decision) -> ThreadId {
     }
 }
 
+/// How many preemptions an execution had after each of its events from this one on.
+fn costs(graph: &Graph, execution: &Finished<'_>, first: usize) -> impl Iterator<Item = u32> {
+    let points = execution.record.points();
+    let later = graph.events[first..].iter().skip(1).map(|event| points[event.point as usize].preemptions);
+    later.chain((first < graph.events.len()).then_some(execution.preemptions))
+}
+
 /// So many states may be remembered, and terminal graphs kept.
 const MOST_STATES: usize = 1 << 23;
 const MOST_TERMINALS: usize = 1 << 17;
@@ -116,7 +123,7 @@ impl CbPor {
             loaded: 0,
             names: Vec::new(),
             marks: Marks { cost: ContextCost::default(), bound, cut: false },
-            terminals: Vec::new(),
+            terminals: Trail::default(),
         }
     }
 
@@ -162,7 +169,7 @@ impl CbPor {
             // `state` is what there is before this event.
             let begin = graph.events.get(event).map_or(execution.record.len(), |event| event.point as usize);
             if self.marks.cost.mark(state.hash) {
-                for thread in state.frontier(graph).iter().map(ThreadId::index) {
+                for thread in each(state.frontier(graph)) {
                     let removed = state.remove(thread);
                     self.marks.cost.leads_to_mark(graph, state.hash, removed.event);
                     state.put_back(thread, &removed);
@@ -173,9 +180,9 @@ impl CbPor {
                 let node = &mut self.path[begin];
                 node.cheaper.clear();
                 let here = self.marks.cost.look(graph, state);
-                for thread in here.allowed.iter() {
-                    if self.marks.within(graph, state, &here, thread.index()) {
-                        node.cheaper.insert(thread);
+                for thread in each(here.allowed) {
+                    if self.marks.within(graph, state, &here, thread) {
+                        node.cheaper.insert(ThreadId(thread as u32));
                     }
                 }
             }
@@ -188,16 +195,14 @@ impl CbPor {
         }
     }
 
-    /// Makes the graph and the lattice those of an execution.
-    fn load(&mut self, execution: &Finished<'_>) {
-        let common = self.graph.update(execution, Races::No);
-        let common = common.min(self.loaded);
-        let points = execution.record.points();
-        let later = self.graph.events.iter().skip(common + 1);
-        let later = later.map(|event| points[event.point as usize].preemptions);
-        let costs = later.chain((common < self.graph.events.len()).then_some(execution.preemptions));
+    /// Makes the graph and the lattice those of an execution. Says how many events it has in common with the one
+    /// before.
+    fn load(&mut self, execution: &Finished<'_>) -> usize {
+        let common = self.graph.update(execution, Races::No).min(self.loaded);
+        let costs = costs(&self.graph, execution, common);
         self.state.load(&self.graph, common, costs);
         self.loaded = self.graph.events.len();
+        common
     }
 
     /// Goes on to the next bound.
@@ -209,9 +214,14 @@ impl CbPor {
         self.cut = false;
         self.path.clear();
         self.begun = false;
-        for graph in &self.terminals {
-            self.state.load(graph, 0, std::iter::empty());
-            self.marks.mark_all(graph, &mut self.state);
+        self.graph.clear();
+        let mut graph = Graph::default();
+        self.loaded = 0;
+        for index in 0..self.terminals.len() {
+            let (common, costs) = self.terminals.restore(index, &mut graph);
+            self.state.load(&graph, common.min(self.loaded), costs.iter().copied());
+            self.loaded = graph.events.len();
+            self.marks.mark_all(&graph, &mut self.state);
         }
         self.loaded = 0;
     }
@@ -267,7 +277,7 @@ impl Strategy for CbPor {
             state: self.state.clone(),
             marks: self.marks.clone(),
             names: self.names.clone(),
-            terminals: Vec::new(),
+            terminals: Trail::default(),
             most: self.bound,
             ..*self
         }))
@@ -321,8 +331,12 @@ impl Strategy for CbPor {
                 last = Some(*thread);
             }
         }
+        let few_threads = record.threads() <= MOST_THREADS;
         if self.all {
-            return self.visited(execution);
+            if few_threads {
+                self.visited(execution);
+            }
+            return;
         }
         if execution.pruned {
             self.blocked += 1;
@@ -330,14 +344,14 @@ impl Strategy for CbPor {
             return;
         }
         let room = self.marks.cost.len() < MOST_STATES;
-        if record.len() > LONGEST || !room {
+        if record.len() > LONGEST || !few_threads || !room {
             return;
         }
-        self.load(execution);
+        let common = self.load(execution);
         self.marks.mark_all(&self.graph, &mut self.state);
         let more = self.bound.is_some_and(|bound| self.most.is_none_or(|most| bound < most));
         if more && self.terminals.len() < MOST_TERMINALS {
-            self.terminals.push(self.graph.clone());
+            self.terminals.push(&self.graph, common, costs(&self.graph, execution, common));
         }
     }
 
@@ -425,36 +439,37 @@ impl Marks {
     /// Puts a state into H, and then every predecessor from which nothing new can be reached.
     fn mark(&mut self, graph: &Graph, state: &mut Lattice, here: &Here) {
         self.cost.mark_here(here);
-        for last in here.frontier.iter() {
+        for arrival in self.cost.arrivals(here) {
             // Most of those that are not within the bound need not be looked at to know that.
             let most = self.most();
-            let cost = most.map(|most| self.cost.known_arrival(graph, state, here, last, most));
+            let cost = most.map(|most| self.cost.known_arrival(graph, state, here, arrival, most));
             if cost.flatten() > most {
                 continue;
             }
-            let removed = state.remove(last.index());
-            let before = self.cost.look(graph, state);
+            let last = arrival.last;
+            let removed = state.remove(last);
+            let before = self.cost.look_back(graph, state, here, last, &removed);
             let mut within = true;
             if let (Some(None), Some(most)) = (cost, most) {
-                let cost = self.cost.of_step(graph, state, &before, last.index(), most);
-                self.cost.note_arrival(graph, here, last, most, cost);
+                let cost = self.cost.of_step(graph, state, &before, last, most);
+                self.cost.note_arrival(graph, here, arrival, most, cost);
                 within = cost <= most;
             }
             if within {
-                self.cost.leads_to_mark(graph, state.hash, removed.event);
+                self.cost.leads_from_here(graph, &before, removed.event);
                 if !before.marked && self.exhausted(graph, state, &before) {
                     self.mark(graph, state, &before);
                 }
             }
-            state.put_back(last.index(), &removed);
+            state.put_back(last, &removed);
         }
     }
 
     /// Whether every step from a state leads into H or exceeds the bound.
     fn exhausted(&mut self, graph: &Graph, state: &mut Lattice, here: &Here) -> bool {
         let others = self.cost.unmarked(graph, here);
-        let exhausted = !others.iter().any(|thread| self.within(graph, state, here, thread.index()));
-        self.cut |= exhausted && !others.is_empty();
+        let exhausted = !each(others).any(|thread| self.within(graph, state, here, thread));
+        self.cut |= exhausted && others != 0;
         exhausted
     }
 }

@@ -19,13 +19,13 @@ mod states;
 
 use std::collections::HashMap;
 
-use selvedge_core::{ThreadId, ThreadSet};
+use selvedge_core::ThreadId;
 
-use self::states::{ARRIVALS, At, Costs, States, THREADS};
+use self::states::{At, Costs, States, THREADS};
 use crate::coverage::{HashedMap, HashedSet};
 use crate::graph::Graph;
 use crate::happens_before::{mix, value_hash};
-use crate::lattice::{Lattice, Runs};
+use crate::lattice::{Lattice, Removed, Runs, Threads, each};
 
 /// More than any bound.
 pub(crate) const NEVER: u32 = u16::MAX as u32;
@@ -44,10 +44,22 @@ pub(crate) struct ContextCost {
     /// The names and the numbers of the threads of the graph at hand.
     names: Vec<u64>,
     number_of: Vec<u32>,
-    /// The thread of the graph at hand that has a number, if there is one.
-    thread_of: Vec<Option<u32>>,
+    /// The thread of the graph at hand that has a number, or [`NOBODY`]; for the numbers that have a place in the
+    /// table.
+    thread_of: [u8; THREADS as usize],
     /// Whether each thread of the graph at hand is its number.
     same: bool,
+}
+
+/// No thread of the graph at hand.
+const NOBODY: u8 = u8::MAX;
+
+/// An arrival in a state by the step of a thread of its frontier.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) last: usize,
+    /// Which one it is of those that the state has.
+    rank: usize,
 }
 
 /// A state that is being looked at.
@@ -55,11 +67,15 @@ pub(crate) struct ContextCost {
 pub(crate) struct Here {
     at: At,
     /// The threads whose last step nothing depends on.
-    pub(crate) frontier: ThreadSet,
+    frontier: Threads,
+    /// The same as they stand in the table, if they do.
+    numbers: u16,
     /// The threads that can be chosen.
-    pub(crate) allowed: ThreadSet,
-    preemptible: ThreadSet,
+    pub(crate) allowed: Threads,
+    preemptible: Threads,
     pub(crate) marked: bool,
+    /// Whether these are in the table.
+    known: bool,
 }
 
 /// The steps from a state that lead to marked ones.
@@ -101,7 +117,7 @@ impl ContextCost {
 
     /// Marks a state. Says whether it was not marked before.
     pub(crate) fn mark(&mut self, hash: u128) -> bool {
-        let at = self.states.find(hash);
+        let (at, _) = self.states.find(hash);
         self.states.at(at).mark()
     }
 
@@ -130,25 +146,32 @@ impl ContextCost {
     /// Notes that the step of an event leads from a state to a marked one; a step that chooses values, once all
     /// of them do.
     pub(crate) fn leads_to_mark(&mut self, graph: &Graph, before: u128, event: usize) {
+        let (at, _) = self.states.find(before);
+        self.leads_on(graph, at, event);
+    }
+
+    /// The same from a state that is looked at.
+    pub(crate) fn leads_from_here(&mut self, graph: &Graph, here: &Here, event: usize) {
+        self.leads_on(graph, here.at, event);
+    }
+
+    fn leads_on(&mut self, graph: &Graph, before: At, event: usize) {
         let thread = graph.events[event].thread;
         let name = graph.threads[thread.index()].name;
         let choices = graph.choices(event);
         for (index, &(value, arity)) in choices.iter().enumerate().rev() {
             let actions = u64::from(graph.events[event].number);
             let chosen = choices[..index].iter().map(|(value, _)| value_hash(name, actions, *value));
-            let at = chosen.fold(before, |hash, value| hash ^ value);
+            let at = chosen.fold(before.hash, |hash, value| hash ^ value);
             self.steps.insert(step(at, name, value + 1));
             if !(1..=arity).all(|value| self.steps.contains(&step(at, name, value))) {
                 return;
             }
         }
         match self.number_of[thread.index()] {
-            number if number < THREADS => {
-                let at = self.states.find(before);
-                self.states.at(at).into |= 1 << number;
-            }
+            number if number < THREADS => self.states.at(before).into |= 1 << number,
             _ => {
-                self.steps.insert(step(before, name, 0));
+                self.steps.insert(step(before.hash, name, 0));
             }
         }
     }
@@ -167,86 +190,108 @@ impl ContextCost {
         if graph.threads.iter().map(|line| &line.name).eq(&self.names) {
             return;
         }
-        for number in self.number_of.drain(..) {
-            self.thread_of[number as usize] = None;
-        }
         self.names.clear();
+        self.number_of.clear();
+        self.thread_of = [NOBODY; THREADS as usize];
         for (thread, line) in graph.threads.iter().enumerate() {
             let next = self.numbers.len() as u32;
             let number = *self.numbers.entry(line.name).or_insert(next);
-            self.thread_of.resize(self.numbers.len(), None);
-            self.thread_of[number as usize] = Some(thread as u32);
+            if let Some(of) = self.thread_of.get_mut(number as usize) {
+                *of = thread as u8;
+            }
             self.number_of.push(number);
             self.names.push(line.name);
         }
         self.same = self.number_of.iter().zip(0..).all(|(number, thread)| *number == thread);
     }
 
-    /// Looks at a state of the graph at hand.
-    pub(crate) fn look(&mut self, graph: &Graph, state: &Lattice) -> Here {
-        let at = self.states.find(state.hash);
-        let known = self.states.at(at);
-        let marked = known.is_marked();
-        if known.is_known() {
-            let (frontier, allowed, preemptible) = (known.frontier, known.allowed, known.preemptible);
-            let [frontier, allowed, preemptible] =
-                [frontier, allowed, preemptible].map(|numbers| self.with_numbers(numbers));
-            return Here { at, frontier, allowed, preemptible, marked };
-        }
-        let frontier = state.frontier(graph);
-        let (allowed, preemptible) = state.allowed(graph);
-        if let (Some(frontier), Some(allowed), Some(preemptible)) =
-            (self.numbers_of(&frontier), self.numbers_of(&allowed), self.numbers_of(&preemptible))
-        {
-            let known = self.states.at(at);
-            known.set_known();
-            (known.frontier, known.allowed, known.preemptible) = (frontier, allowed, preemptible);
-        }
-        Here { at, frontier, allowed, preemptible, marked }
+    /// The ways to arrive in a state.
+    #[inline]
+    pub(crate) fn arrivals(&self, here: &Here) -> impl Iterator<Item = Arrival> + use<> {
+        let (known, thread_of) = (here.known, self.thread_of);
+        each(if known { here.numbers.into() } else { here.frontier })
+            .enumerate()
+            .map(move |(rank, at)| (rank, if known { thread_of[at % THREADS as usize].into() } else { at }))
+            .filter(|(_, last)| *last != usize::from(NOBODY))
+            .map(|(rank, last)| Arrival { last, rank })
     }
 
-    /// A set of threads by their numbers, if these have a place in the table.
-    fn numbers_of(&self, threads: &ThreadSet) -> Option<u16> {
-        threads.iter().try_fold(0, |set, thread| {
-            let number = self.number_of[thread.index()];
-            (number < THREADS).then(|| set | 1 << number)
-        })
+    /// Looks at a state of the graph at hand.
+    pub(crate) fn look(&mut self, graph: &Graph, state: &Lattice) -> Here {
+        self.look_or(graph, state, || state.frontier(graph))
+    }
+
+    /// The same for a state that a thread's step has been taken back from.
+    pub(crate) fn look_back(
+        &mut self,
+        graph: &Graph,
+        state: &Lattice,
+        after: &Here,
+        last: usize,
+        removed: &Removed,
+    ) -> Here {
+        self.look_or(graph, state, || state.frontier_without(graph, after.frontier, last, removed))
+    }
+
+    #[inline]
+    fn look_or(&mut self, graph: &Graph, state: &Lattice, frontier: impl FnOnce() -> Threads) -> Here {
+        let (at, new) = self.states.find(state.hash);
+        let mut marked = false;
+        if !new {
+            let entry = *self.states.at(at);
+            marked = entry.is_marked();
+            if entry.is_known() {
+                let numbers = entry.frontier;
+                let frontier = self.with_numbers(numbers);
+                let allowed = self.with_numbers(entry.allowed);
+                let preemptible = self.with_numbers(entry.preemptible);
+                return Here { at, frontier, numbers, allowed, preemptible, marked, known: true };
+            }
+        }
+        let frontier = frontier();
+        let (allowed, preemptible) = state.allowed(graph);
+        let known = match self.same {
+            true => (frontier | allowed) >> THREADS == 0,
+            false => each(frontier | allowed).all(|thread| self.number_of[thread] < THREADS),
+        };
+        let mut numbers = 0;
+        if known {
+            let sets = [frontier, allowed, preemptible].map(|threads| self.numbers_of(threads));
+            self.states.at(at).set_known(sets);
+            numbers = sets[0];
+        }
+        Here { at, frontier, numbers, allowed, preemptible, marked, known }
+    }
+
+    /// A set of threads by their numbers, which have a place in the table.
+    #[inline]
+    fn numbers_of(&self, threads: Threads) -> u16 {
+        if self.same {
+            return threads as u16;
+        }
+        each(threads).fold(0, |set, thread| set | 1 << self.number_of[thread])
     }
 
     /// The threads with these numbers.
     #[inline]
-    fn with_numbers(&self, mut numbers: u16) -> ThreadSet {
+    fn with_numbers(&self, numbers: u16) -> Threads {
         if self.same {
-            return ThreadSet::from_words(&[numbers.into()]);
+            return numbers.into();
         }
-        let mut threads = ThreadSet::default();
-        while numbers != 0 {
-            if let Some(&Some(thread)) = self.thread_of.get(numbers.trailing_zeros() as usize) {
-                threads.insert(ThreadId(thread));
-            }
-            numbers &= numbers - 1;
-        }
-        threads
+        let threads = each(numbers.into()).map(|number| self.thread_of[number]);
+        threads.filter(|thread| *thread != NOBODY).fold(0, |set, thread| set | 1 << thread)
     }
 
     /// The threads that can be chosen in a state and whose steps do not lead to a marked one.
-    pub(crate) fn unmarked(&mut self, graph: &Graph, here: &Here) -> ThreadSet {
-        let mut threads = here.allowed.clone();
-        let state = self.states.at(here.at);
-        if state.is_known() {
-            let into = state.into & state.allowed;
-            if into == state.allowed {
-                threads.clear();
-                return threads;
-            }
+    #[inline]
+    pub(crate) fn unmarked(&mut self, graph: &Graph, here: &Here) -> Threads {
+        if here.known {
+            let into = self.states.at(here.at).into;
+            return here.allowed & !self.with_numbers(into);
         }
         let marked = self.marked(here.at.hash);
-        for thread in here.allowed.iter() {
-            if marked.has(thread, graph.threads[thread.index()].name) {
-                threads.remove(thread);
-            }
-        }
-        threads
+        let has = |thread: usize| marked.has(ThreadId(thread as u32), graph.threads[thread].name);
+        each(here.allowed).filter(|thread| !has(*thread)).fold(0, |set, thread| set | 1 << thread)
     }
 
     /// CB(s, t), the fewest preemptions of an execution whose last step is the thread's, from this state: a
@@ -259,34 +304,37 @@ impl ContextCost {
         thread: usize,
         budget: u32,
     ) -> u32 {
-        let id = ThreadId(thread as u32);
-        if !here.allowed.contains(id) {
+        if here.allowed >> thread & 1 == 0 {
             return NEVER;
         }
-        if here.frontier.is_empty() {
+        if here.frontier == 0 {
             return 0;
         }
-        // What the execution did last is asked first: that leads back to where it has been.
-        let mut first = (0, ThreadId(0));
-        for last in here.frontier.iter() {
-            // That the switch may be free is not needed to know that it costs no more than this.
-            let (_, most) = self.costs_of(graph, here, last, budget);
-            let enough = most.saturating_add(u32::from(last != id));
-            if enough <= budget {
-                return enough;
-            }
-            first = first.max((state.last_event(last.index()), last));
-        }
-        let others = here.frontier.iter().filter(|last| *last != first.1);
+        let switches = here.preemptible & !(1 << thread);
+        let price = |arrival: &Arrival| (switches >> arrival.last & 1) as u32;
         let mut over = false;
-        for last in std::iter::once(first.1).chain(others) {
-            let price = u32::from(last != id && here.preemptible.contains(last));
-            if price > budget {
-                over = true;
-                continue;
+        let mut unknown: Threads = 0;
+        for arrival in self.arrivals(here) {
+            let (least, most) = self.costs_of(graph, here, arrival, budget);
+            let price = price(&arrival);
+            if most + price <= budget {
+                return most + price;
             }
-            let cost = self.of_arrival(graph, state, here, last, budget - price);
-            if cost <= budget - price {
+            if least + price <= budget {
+                unknown |= 1 << arrival.rank;
+            } else {
+                over |= least < NEVER;
+            }
+        }
+        while unknown != 0 {
+            // What the execution did last is asked first: that leads back to where it has been.
+            let arrivals = self.arrivals(here).filter(|arrival| unknown >> arrival.rank & 1 == 1);
+            let last = arrivals.max_by_key(|arrival| state.last_event(arrival.last));
+            let arrival = last.expect("it was among them before");
+            unknown &= !(1 << arrival.rank);
+            let price = price(&arrival);
+            let cost = self.of_arrival(graph, state, here, arrival, budget - price);
+            if cost + price <= budget {
                 return cost + price;
             }
             over |= cost < NEVER;
@@ -294,23 +342,24 @@ impl ContextCost {
         if over { budget + 1 } else { NEVER }
     }
 
-    /// The same for an execution that leads to a state with the thread's step at the end.
+    /// The same for an execution that leads to a state with the thread's step at the end, where that is not known.
     fn of_arrival(
         &mut self,
         graph: &Graph,
         state: &mut Lattice,
         here: &Here,
-        last: ThreadId,
+        arrival: Arrival,
         budget: u32,
     ) -> u32 {
-        if let Some(cost) = self.known_arrival(graph, state, here, last, budget) {
-            return cost;
-        }
-        let removed = state.remove(last.index());
-        let before = self.look(graph, state);
-        let cost = self.of_step(graph, state, &before, last.index(), budget);
-        state.put_back(last.index(), &removed);
-        self.note_arrival(graph, here, last, budget, cost);
+        let last = arrival.last;
+        let cost = self.at_once(graph, state, last, budget).unwrap_or_else(|| {
+            let removed = state.remove(last);
+            let before = self.look_back(graph, state, here, last, &removed);
+            let cost = self.of_step(graph, state, &before, last, budget);
+            state.put_back(last, &removed);
+            cost
+        });
+        self.note_arrival(graph, here, arrival, budget, cost);
         cost
     }
 
@@ -321,45 +370,50 @@ impl ContextCost {
         graph: &Graph,
         state: &Lattice,
         here: &Here,
-        last: ThreadId,
+        arrival: Arrival,
         budget: u32,
     ) -> Option<u32> {
-        let (least, most) = self.costs_of(graph, here, last, budget);
+        let (least, most) = self.costs_of(graph, here, arrival, budget);
         if most <= budget {
             return Some(most);
         }
         if least > budget {
             return Some(least);
         }
-        let cost = match state.was_run(last.index()) {
-            Some(cost) if cost <= budget => cost,
-            _ => Some(state.preempted(graph, last.index(), Runs::Last)).filter(|least| *least > budget)?,
-        };
-        self.note_arrival(graph, here, last, budget, cost);
+        let cost = self.at_once(graph, state, arrival.last, budget)?;
+        self.note_arrival(graph, here, arrival, budget, cost);
         Some(cost)
+    }
+
+    /// The same as far as the execution at hand was there, or preemptions are certain.
+    #[inline]
+    fn at_once(&self, graph: &Graph, state: &Lattice, last: usize, budget: u32) -> Option<u32> {
+        let ran = state.was_run(last).filter(|cost| *cost <= budget);
+        ran.or_else(|| Some(state.preempted(graph, last, Runs::Last)).filter(|least| *least > budget))
     }
 
     /// What an arrival costs at least and at most, as far as it is known and matters to this budget.
     #[inline]
-    fn costs_of(&mut self, graph: &Graph, here: &Here, last: ThreadId, budget: u32) -> (u32, u32) {
-        if let Some(costs) = self.place(here, last, budget) {
+    fn costs_of(&mut self, graph: &Graph, here: &Here, arrival: Arrival, budget: u32) -> (u32, u32) {
+        if let Some(costs) = self.place(here, arrival, budget) {
             return (costs.least().unwrap_or(NEVER), costs.most().unwrap_or(NEVER));
         }
-        let key = arrival(here, graph, last);
+        let key = key(graph, here, arrival);
         self.costs.get(&key).map_or((0, NEVER), |(least, most)| ((*least).into(), (*most).into()))
     }
 
     /// Notes an answer to what an arrival costs, where this was the budget.
+    #[inline]
     pub(crate) fn note_arrival(
         &mut self,
         graph: &Graph,
         here: &Here,
-        last: ThreadId,
+        arrival: Arrival,
         budget: u32,
         cost: u32,
     ) {
         let enough = cost <= budget;
-        if let Some(costs) = self.place(here, last, budget) {
+        if let Some(costs) = self.place(here, arrival, budget) {
             if enough {
                 costs.set_most(cost);
             } else {
@@ -367,26 +421,23 @@ impl ContextCost {
             }
             return;
         }
-        let costs = self.costs.entry(arrival(here, graph, last)).or_insert((0, u16::MAX));
+        let costs = self.costs.entry(key(graph, here, arrival)).or_insert((0, u16::MAX));
         *(if enough { &mut costs.1 } else { &mut costs.0 }) = cost as u16;
     }
 
     /// The place of an arrival's costs in the table, if it has one and they are less than can be told apart there.
     #[inline]
-    fn place(&mut self, here: &Here, last: ThreadId, budget: u32) -> Option<&mut Costs> {
-        let number = self.number_of[last.index()];
-        if number >= THREADS || budget + 1 >= Costs::MANY {
+    fn place(&mut self, here: &Here, arrival: Arrival, budget: u32) -> Option<&mut Costs> {
+        if !here.known || budget + 1 >= Costs::MANY {
             return None;
         }
-        let state = self.states.at(here.at);
-        let before = (state.frontier & ((1 << number) - 1)).count_ones() as usize;
-        if state.is_known() && before < ARRIVALS { Some(&mut state.costs[before]) } else { None }
+        self.states.at(here.at).costs.get_mut(arrival.rank)
     }
 }
 
 /// An arrival in a state whose costs are kept apart.
-fn arrival(here: &Here, graph: &Graph, last: ThreadId) -> u128 {
-    here.at.hash ^ mix(graph.threads[last.index()].name, u64::MAX)
+fn key(graph: &Graph, here: &Here, arrival: Arrival) -> u128 {
+    here.at.hash ^ mix(graph.threads[arrival.last].name, u64::MAX)
 }
 
 #[cfg(test)]
@@ -403,8 +454,9 @@ mod tests {
         let mut costs = ContextCost::default();
         costs.begin(graph);
         let here = costs.look(graph, &state);
-        let least = here.frontier.iter().map(|last| {
-            let within = |budget: &u32| costs.of_arrival(graph, &mut state, &here, last, *budget) <= *budget;
+        let least = costs.arrivals(&here).map(|arrival| {
+            let within =
+                |budget: &u32| costs.of_arrival(graph, &mut state, &here, arrival, *budget) <= *budget;
             (0..graph.events.len() as u32).find(within).unwrap_or(NEVER)
         });
         least.min().unwrap_or(0)

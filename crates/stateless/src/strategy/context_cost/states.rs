@@ -1,10 +1,11 @@
 //! A table of states: what is known of one is in one entry, of half a cache line. A search that keeps millions of
-//! states waits for memory more than for anything else, so to find one costs one place in it.
+//! states waits for memory more than for anything else, so to find one costs one place in it; and that there is
+//! none is most often seen from a byte, which are so few that they are at hand.
 
 /// So many threads have a place in an entry, by their numbers.
 pub(super) const THREADS: u32 = 16;
 /// So many arrivals have one.
-pub(super) const ARRIVALS: usize = 6;
+const ARRIVALS: usize = 6;
 
 /// What is known of a state. Sets of threads are by their numbers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,14 +32,19 @@ const KNOWN: u8 = 1;
 const MARKED: u8 = 2;
 
 impl State {
+    #[inline]
     pub(super) fn is_known(&self) -> bool {
         self.flags & KNOWN != 0
     }
 
-    pub(super) fn set_known(&mut self) {
+    /// The frontier, and the threads that are allowed and preemptible.
+    #[inline]
+    pub(super) fn set_known(&mut self, [frontier, allowed, preemptible]: [u16; 3]) {
+        (self.frontier, self.allowed, self.preemptible) = (frontier, allowed, preemptible);
         self.flags |= KNOWN;
     }
 
+    #[inline]
     pub(super) fn is_marked(&self) -> bool {
         self.flags & MARKED != 0
     }
@@ -95,13 +101,15 @@ pub(super) struct At {
 pub(super) struct States {
     /// With open addressing; its length is a power of two.
     table: Vec<State>,
+    /// For each place in it, a part of the hash of the state that is there, or 0.
+    tags: Vec<u8>,
     length: usize,
     epoch: u8,
 }
 
 impl Default for States {
     fn default() -> Self {
-        States { table: vec![State::default(); 64], length: 0, epoch: 1 }
+        States { table: vec![State::default(); 64], tags: vec![0; 64], length: 0, epoch: 1 }
     }
 }
 
@@ -110,61 +118,81 @@ impl States {
         self.length
     }
 
-    /// The place of a state, or the one that it would have.
+    /// The place of a state, if it has one; else the one that it would have.
     #[inline]
-    fn slot(&self, hash: u128) -> usize {
-        let last = self.table.len() - 1;
-        let mut slot = (hash as u64 ^ (hash >> 64) as u64) as usize & last;
+    fn slot(&self, hash: u128) -> Result<usize, usize> {
+        let tag = tag(hash);
+        let last = self.tags.len() - 1;
+        let mut slot = hash as usize & last;
         loop {
-            let state = &self.table[slot];
-            if state.hash == hash || state.epoch == 0 {
-                return slot;
+            match self.tags[slot] {
+                0 => return Err(slot),
+                other if other == tag && self.table[slot].hash == hash => return Ok(slot),
+                _ => slot = (slot + 1) & last,
             }
-            slot = (slot + 1) & last;
         }
     }
 
     /// A state and the marks that it has, if there are any.
     #[inline]
     pub(super) fn marks(&self, hash: u128) -> Option<&State> {
-        Some(&self.table[self.slot(hash)]).filter(|state| state.epoch == self.epoch)
+        let state = &self.table[self.slot(hash).ok()?];
+        Some(state).filter(|state| state.epoch == self.epoch)
     }
 
-    /// Finds a state, or adds it.
+    /// Finds a state, or adds it. Says whether it is new.
     #[inline]
-    pub(super) fn find(&mut self, hash: u128) -> At {
-        let mut slot = self.slot(hash);
-        if self.table[slot].epoch == 0 {
-            if self.length >= self.table.len() / 4 * 3 {
-                self.grow();
-                slot = self.slot(hash);
+    pub(super) fn find(&mut self, hash: u128) -> (At, bool) {
+        let epoch = self.epoch;
+        let (slot, new) = match self.slot(hash) {
+            Ok(slot) => {
+                let state = &mut self.table[slot];
+                if state.epoch != epoch {
+                    state.epoch = epoch;
+                    state.flags &= !MARKED;
+                    state.into = 0;
+                }
+                (slot, false)
             }
-            self.length += 1;
-            self.table[slot].hash = hash;
+            Err(slot) => (self.add(slot, State { hash, epoch, ..State::default() }), true),
+        };
+        (At { hash, slot }, new)
+    }
+
+    /// Adds a state that has no place yet and would have this one.
+    fn add(&mut self, mut slot: usize, state: State) -> usize {
+        if self.length >= self.table.len() / 3 * 2 {
+            self.grow();
+            slot = self.slot(state.hash).expect_err("it is new");
         }
-        let state = &mut self.table[slot];
-        if state.epoch != self.epoch {
-            state.epoch = self.epoch;
-            state.flags &= !MARKED;
-            state.into = 0;
-        }
-        At { hash, slot }
+        self.length += 1;
+        self.tags[slot] = tag(state.hash);
+        self.table[slot] = state;
+        slot
     }
 
     /// A state that was found.
     #[inline]
     pub(super) fn at(&mut self, at: At) -> &mut State {
         let state = &self.table[at.slot];
-        let slot = if state.hash == at.hash && state.epoch != 0 { at.slot } else { self.slot(at.hash) };
+        let slot = if state.hash == at.hash && state.epoch != 0 { at.slot } else { self.found(at.hash) };
         &mut self.table[slot]
     }
 
     #[cold]
+    fn found(&self, hash: u128) -> usize {
+        self.slot(hash).expect("states are not taken out")
+    }
+
+    #[cold]
     fn grow(&mut self) {
-        let larger = vec![State::default(); self.table.len() * 2];
-        for state in std::mem::replace(&mut self.table, larger) {
+        let length = self.table.len() * 2;
+        self.tags.clear();
+        self.tags.resize(length, 0);
+        for state in std::mem::replace(&mut self.table, vec![State::default(); length]) {
             if state.epoch != 0 {
-                let slot = self.slot(state.hash);
+                let (Ok(slot) | Err(slot)) = self.slot(state.hash);
+                self.tags[slot] = tag(state.hash);
                 self.table[slot] = state;
             }
         }
@@ -184,6 +212,12 @@ impl States {
     }
 }
 
+/// A part of a hash that its place does not follow from.
+#[inline]
+fn tag(hash: u128) -> u8 {
+    (hash >> 120) as u8 | 0x80
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,9 +226,9 @@ mod tests {
     fn states_are_found_again_and_marks_are_of_an_epoch() {
         let mut states = States::default();
         let hash = |number: u128| number.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
-        let first = states.find(hash(0));
+        let (first, _) = states.find(hash(0));
         for number in 0..1000 {
-            let at = states.find(hash(number));
+            let (at, _) = states.find(hash(number));
             states.at(at).allowed = number as u16;
             assert!(states.at(at).mark());
         }
@@ -203,11 +237,11 @@ mod tests {
         for _ in 0..600 {
             states.unmark_all();
             assert!(states.marks(hash(7)).is_none());
-            let at = states.find(hash(7));
+            let (at, _) = states.find(hash(7));
             assert!(states.at(at).mark());
             assert!(states.marks(hash(7)).is_some_and(State::is_marked));
         }
-        let at = states.find(hash(999));
+        let (at, _) = states.find(hash(999));
         assert_eq!((states.at(at).allowed, states.at(at).is_marked(), states.len()), (999, false, 1000));
     }
 
