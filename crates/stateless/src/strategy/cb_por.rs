@@ -169,7 +169,7 @@ impl CbPor {
             // `state` is what there is before this event.
             let begin = graph.events.get(event).map_or(execution.record.len(), |event| event.point as usize);
             if self.marks.cost.mark(state.hash) {
-                for thread in each(state.frontier(graph)) {
+                for thread in each(state.frontier()) {
                     let removed = state.remove(thread);
                     self.marks.cost.leads_to_mark(graph, state.hash, removed.event);
                     state.put_back(thread, &removed);
@@ -409,7 +409,7 @@ impl Marks {
     /// Whether a step from a state is within the bound.
     fn within(&mut self, graph: &Graph, state: &mut Lattice, here: &Here, thread: usize) -> bool {
         let Some(most) = self.most() else { return true };
-        state.preempted(graph, thread, Runs::Next) <= most
+        state.preempted(graph, thread, Runs::Next, most) <= most
             && self.cost.of_step(graph, state, here, thread, most) <= most
     }
 

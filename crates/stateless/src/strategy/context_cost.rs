@@ -218,7 +218,7 @@ impl ContextCost {
 
     /// Looks at a state of the graph at hand.
     pub(crate) fn look(&mut self, graph: &Graph, state: &Lattice) -> Here {
-        self.look_or(graph, state, || state.frontier(graph))
+        self.look_or(graph, state, || state.frontier())
     }
 
     /// The same for a state that a thread's step has been taken back from.
@@ -389,7 +389,7 @@ impl ContextCost {
     #[inline]
     fn at_once(&self, graph: &Graph, state: &Lattice, last: usize, budget: u32) -> Option<u32> {
         let ran = state.was_run(last).filter(|cost| *cost <= budget);
-        ran.or_else(|| Some(state.preempted(graph, last, Runs::Last)).filter(|least| *least > budget))
+        ran.or_else(|| Some(state.preempted(graph, last, Runs::Last, budget)).filter(|least| *least > budget))
     }
 
     /// What an arrival costs at least and at most, as far as it is known and matters to this budget.
