@@ -237,9 +237,7 @@ impl Lattice {
     /// The whole graph, of which the first so many events are those of the graph that was loaded before, and
     /// the state is all of that. After each of its steps from there on the execution had so many preemptions.
     pub(crate) fn load(&mut self, graph: &Graph, common: usize, costs: impl Iterator<Item = u32>) {
-        for event in (common..self.steps.len()).rev() {
-            self.unload_event(event);
-        }
+        self.unload(common);
         self.costs.truncate(common);
         self.costs.extend(costs);
         self.length = graph.events.len();
@@ -400,17 +398,34 @@ impl Lattice {
         self.load_heir(graph, index);
     }
 
-    fn unload_event(&mut self, index: usize) {
-        self.toggle(index, false);
-        let touches = self.steps[index].touches;
-        for touch in touches.iter().flatten().filter(|touch| touch.writes) {
-            self.objects[touch.object as usize].writes.pop();
+    /// Forgets all but the first so many events. The state is all of them, before and after.
+    fn unload(&mut self, kept: usize) {
+        if kept == self.steps.len() {
+            return;
         }
-        for (object, _) in self.changes.drain(self.changes_of(index)) {
-            let written = touches.iter().flatten().any(|touch| touch.object == object && touch.writes);
-            self.objects[object as usize].unwritten -= u32::from(!written);
+        for index in (kept..self.steps.len()).rev() {
+            let changes = self.changes_of(index);
+            let touches = self.steps[index].touches;
+            for touch in touches.iter().flatten() {
+                let object = &mut self.objects[touch.object as usize];
+                object.actions.all ^= touch.action;
+                if touch.writes {
+                    object.writes.pop();
+                }
+            }
+            for (object, difference) in self.changes.drain(changes) {
+                let written = touches.iter().flatten().any(|touch| touch.object == object && touch.writes);
+                let object = &mut self.objects[object as usize];
+                object.word = object.word.wrapping_sub(difference);
+                object.unwritten -= u32::from(!written);
+            }
+            self.steps.pop();
         }
-        self.steps.pop();
+        for object in &mut self.objects {
+            object.actions.adds = whole(object.actions.all);
+            object.actions.writes = object.writes.len() as u32;
+        }
+        self.hash = self.steps.last().map_or(0, |step| step.after);
     }
 
     /// Adds a step, or takes it back.

@@ -239,6 +239,10 @@ impl Strategy for CbPor {
                 }
             }
             while let Some(node) = self.path.last_mut() {
+                if node.is_done() {
+                    self.path.pop();
+                    continue;
+                }
                 let next = node.untried(&self.marks, &self.names, self.bound, &mut self.cut).next();
                 if let Some(decision) = next {
                     node.decision = decision;
@@ -367,6 +371,14 @@ impl Strategy for CbPor {
 }
 
 impl Node {
+    /// Whether everything has been tried here. If not, the rest may still be known or beyond the bound.
+    fn is_done(&self) -> bool {
+        match (self.arity, self.threads.word(), self.tried.word()) {
+            (0, Some(threads), Some(tried)) => threads & !tried == 0,
+            _ => false,
+        }
+    }
+
     /// What may be tried here next, those that cost nothing first; notes whether the bound cuts something off.
     fn untried<'a>(
         &'a self,
