@@ -396,15 +396,14 @@ impl Node {
             })
             .map(Decision::Value);
         let price = |thread: ThreadId| u32::from(self.preemptible && self.running != Some(thread));
-        let prices = if self.arity > 0 { 0..0 } else { 0..u32::from(self.preemptible) + 1 };
-        let threads = prices.flat_map(move |wanted| {
-            self.threads
-                .iter()
-                .map(move |thread| (wanted, thread))
-                .filter(move |(_, thread)| price(*thread) == wanted)
-        });
+        let fresh = move |thread: &ThreadId| self.arity == 0 && !self.tried.contains(*thread);
+        let at = move |wanted| {
+            let threads = self.threads.iter().filter(fresh).filter(move |thread| price(*thread) == wanted);
+            threads.map(move |thread| (wanted, thread))
+        };
+        let threads = at(0).chain(at(1));
         let threads = threads.filter(move |(price, thread)| {
-            if self.tried.contains(*thread) || marked().has(*thread, name(*thread)) {
+            if marked().has(*thread, name(*thread)) {
                 return false;
             }
             let affordable = self.fingerprint.is_some()

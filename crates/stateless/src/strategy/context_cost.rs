@@ -314,6 +314,7 @@ impl ContextCost {
         let price = |arrival: &Arrival| (switches >> arrival.last & 1) as u32;
         let mut over = false;
         let mut unknown: Threads = 0;
+        let mut next = None;
         for arrival in self.arrivals(here) {
             let (least, most) = self.costs_of(graph, here, arrival, budget);
             let price = price(&arrival);
@@ -322,22 +323,24 @@ impl ContextCost {
             }
             if least + price <= budget {
                 unknown |= 1 << arrival.rank;
+                next = later(state, next, arrival);
             } else {
                 over |= least < NEVER;
             }
         }
-        while unknown != 0 {
-            // What the execution did last is asked first: that leads back to where it has been.
-            let arrivals = self.arrivals(here).filter(|arrival| unknown >> arrival.rank & 1 == 1);
-            let last = arrivals.max_by_key(|arrival| state.last_event(arrival.last));
-            let arrival = last.expect("it was among them before");
-            unknown &= !(1 << arrival.rank);
+        while let Some(arrival) = next {
             let price = price(&arrival);
             let cost = self.of_arrival(graph, state, here, arrival, budget - price);
             if cost + price <= budget {
                 return cost + price;
             }
             over |= cost < NEVER;
+            unknown &= !(1 << arrival.rank);
+            next = None;
+            if unknown != 0 {
+                let others = self.arrivals(here).filter(|other| unknown >> other.rank & 1 == 1);
+                next = others.fold(None, |next, other| later(state, next, other));
+            }
         }
         if over { budget + 1 } else { NEVER }
     }
@@ -433,6 +436,13 @@ impl ContextCost {
         }
         self.states.at(here.at).costs.get_mut(arrival.rank)
     }
+}
+
+/// The one of two arrivals that the execution did last. It is asked first: that leads back to where it has been.
+#[inline]
+fn later(state: &Lattice, one: Option<Arrival>, other: Arrival) -> Option<Arrival> {
+    let is_later = |one: &Arrival| state.last_event(one.last) > state.last_event(other.last);
+    one.filter(is_later).or(Some(other))
 }
 
 /// An arrival in a state whose costs are kept apart.
