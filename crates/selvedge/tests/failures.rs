@@ -258,6 +258,22 @@ fn hundreds_of_threads_work() {
 }
 
 #[test]
+fn more_threads_than_reduction_keeps_apart_work() {
+    for strategy in [Strategy::CbPor, Strategy::CbPorAll] {
+        let outcome = Checker::new().strategy(strategy).preemptions(1).explore(|| {
+            let sum = Arc::new(AtomicUsize::new(0));
+            for n in 0..70 {
+                let sum = sum.clone();
+                thread::spawn(move || sum.fetch_add(n, SeqCst)).join().unwrap();
+            }
+            assert_eq!(sum.load(SeqCst), 70 * 69 / 2);
+        });
+        assert!(outcome.holds(), "{strategy:?}: {:?}", outcome.verdict);
+        assert_eq!(outcome.statistics.executions, Some(1), "{strategy:?}");
+    }
+}
+
+#[test]
 fn executions_that_are_cut_short_drop_what_they_hold() {
     thread_local! { static ALIVE: RefCell<isize> = const { RefCell::new(0) }; }
     struct Token;

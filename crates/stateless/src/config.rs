@@ -83,13 +83,7 @@ impl Words {
         self.log.push((event, object as u32, difference));
     }
 
-    /// What a step changed: the step, the object, and the difference.
-    pub(crate) fn log_of(&self, event: u32) -> &[(u32, u32, u64)] {
-        let log = self.log_from(event);
-        &log[..log.iter().take_while(|change| change.0 == event).count()]
-    }
-
-    /// What a step and those after it changed, in their order.
+    /// What a step and those after it changed, in their order: the step, the object, and the difference.
     pub(crate) fn log_from(&self, event: u32) -> &[(u32, u32, u64)] {
         &self.log[self.log.partition_point(|change| change.0 < event)..]
     }

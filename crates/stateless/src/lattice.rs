@@ -46,11 +46,18 @@ pub(crate) struct Lattice {
     steps: Vec<Step>,
     /// How they change the words of objects.
     changes: Vec<(u32, u64)>,
+    /// For each event and thread, the thread's first step that depends on the event, or [`NONE`]; so many threads
+    /// have a place.
+    heirs: Vec<u32>,
+    width: usize,
     /// Where each thread stands after so many of its steps.
     stands: Vec<Vec<Stand>>,
     /// How many preemptions the execution had after each step, if it is known.
     costs: Vec<u32>,
 }
+
+/// No step.
+const NONE: u32 = u32::MAX;
 
 /// Threads in a prefix.
 #[derive(Clone, Copy, Debug, Default)]
@@ -144,7 +151,8 @@ pub(crate) struct Removed {
     hash: u128,
     least: u32,
     masks: Masks,
-    objects: [Actions; 2],
+    /// What the objects added to the hash.
+    adds: [u128; 2],
 }
 
 /// Whether a thread has taken the last step or will take the next one.
@@ -199,17 +207,17 @@ impl Stand {
         if !before.left && !unchanged() {
             self.free_from = number as u32;
         }
-        if self.is_interrupted(self.seen) {
+        if self.seen >= self.uncounted() {
             self.preempted += 1;
             self.counted = number as u32;
         }
     }
 
-    /// Whether a preemption is certain that has not been counted, when something comes after so many of the
-    /// thread's steps and before its last one.
+    /// A preemption that has not been counted is certain when something comes after so many of the thread's steps
+    /// and before its last one. At least 1, once it has taken one.
     #[inline]
-    fn is_interrupted(&self, seen: u32) -> bool {
-        seen > 0 && seen >= self.free_from.max(self.counted)
+    fn uncounted(&self) -> u32 {
+        self.free_from.max(self.counted)
     }
 
     /// Whether nothing but what it waits for can keep it from going on, or make a switch free.
@@ -229,9 +237,7 @@ impl Lattice {
     /// The whole graph, of which the first so many events are those of the graph that was loaded before, and
     /// the state is all of that. After each of its steps from there on the execution had so many preemptions.
     pub(crate) fn load(&mut self, graph: &Graph, common: usize, costs: impl Iterator<Item = u32>) {
-        for event in (common..self.steps.len()).rev() {
-            self.unload_event(event);
-        }
+        self.unload(common);
         self.costs.truncate(common);
         self.costs.extend(costs);
         self.length = graph.events.len();
@@ -242,8 +248,12 @@ impl Lattice {
             object.word = object.word.wrapping_add(initial.wrapping_sub(object.initial));
             object.initial = initial;
         }
+        self.keep_heirs(graph, common);
+        let mut log = graph.words.log_from(common as u32);
         for index in common..graph.events.len() {
-            self.load_event(graph, index);
+            let changes = log.iter().take_while(|change| change.0 == index as u32).count();
+            self.load_event(graph, index, &log[..changes]);
+            log = &log[changes..];
         }
         self.stands.resize_with(graph.threads.len(), Vec::new);
         self.taken.clear();
@@ -260,6 +270,49 @@ impl Lattice {
             self.objects.resize_with(index + 1, Object::default);
         }
         &mut self.objects[index]
+    }
+
+    /// Forgets the heirs of all but the first so many events, and among them.
+    fn keep_heirs(&mut self, graph: &Graph, common: usize) {
+        let threads = graph.threads.len();
+        if threads > self.width {
+            let width = threads.next_power_of_two();
+            let rows = self.heirs.chunks_exact(self.width.max(1)).take(common);
+            let none = std::iter::repeat_n(&NONE, width - self.width);
+            self.heirs = rows.flat_map(|row| row.iter().chain(none.clone())).copied().collect();
+            self.width = width;
+        }
+        self.heirs.truncate(common * self.width);
+        for (thread, line) in graph.threads.iter().enumerate() {
+            let kept = line.events.partition_point(|event| (*event as usize) < common) as u32;
+            for heir in self.heirs.iter_mut().skip(thread).step_by(self.width) {
+                *heir = if *heir < kept { *heir } else { NONE };
+            }
+        }
+    }
+
+    /// Notes what an event depends on.
+    fn load_heir(&mut self, graph: &Graph, index: usize) {
+        let event = &graph.events[index];
+        let thread = event.thread.index();
+        self.heirs.resize(self.heirs.len() + self.width, NONE);
+        let before = event.number.checked_sub(1).map(|before| graph.threads[thread].events[before as usize]);
+        let before = before.map_or(&[][..], |before| graph.clock(before as usize));
+        for (other, (line, now)) in graph.threads.iter().zip(graph.clock(index)).enumerate() {
+            let then = before.get(other).copied().unwrap_or(0);
+            if other != thread && *now > then {
+                for past in &line.events[then as usize..*now as usize] {
+                    self.heirs[*past as usize * self.width + thread] = event.number;
+                }
+            }
+        }
+    }
+
+    /// Whether something in the prefix depends on an event in it.
+    #[inline]
+    fn has_heir(&self, event: u32) -> bool {
+        let row = &self.heirs[event as usize * self.width..][..self.taken.len()];
+        row.iter().zip(&self.taken).any(|(heir, taken)| taken > heir)
     }
 
     fn load_thread(&mut self, graph: &Graph, common: usize, thread: usize) {
@@ -306,7 +359,7 @@ impl Lattice {
         self.taken.push(line.events.len() as u32);
     }
 
-    fn load_event(&mut self, graph: &Graph, index: usize) {
+    fn load_event(&mut self, graph: &Graph, index: usize, changes: &[(u32, u32, u64)]) {
         let event = &graph.events[index];
         let name = graph.threads[event.thread.index()].name;
         let number = u64::from(event.number) + 1;
@@ -333,7 +386,7 @@ impl Lattice {
         if graph.stopped && index + 1 == graph.events.len() {
             alone ^= stop_hash(name, number);
         }
-        for &(_, object, difference) in graph.words.log_of(index as u32) {
+        for &(_, object, difference) in changes {
             self.changes.push((object, difference));
             let written = touches.iter().flatten().any(|touch| touch.object == object && touch.writes);
             self.object(object as usize).unwritten += u32::from(!written);
@@ -342,19 +395,37 @@ impl Lattice {
         self.steps.push(Step { alone, touches, changes, thread: event.thread.0, after: 0 });
         self.toggle(index, true);
         self.steps[index].after = self.hash;
+        self.load_heir(graph, index);
     }
 
-    fn unload_event(&mut self, index: usize) {
-        self.toggle(index, false);
-        let touches = self.steps[index].touches;
-        for touch in touches.iter().flatten().filter(|touch| touch.writes) {
-            self.objects[touch.object as usize].writes.pop();
+    /// Forgets all but the first so many events. The state is all of them, before and after.
+    fn unload(&mut self, kept: usize) {
+        if kept == self.steps.len() {
+            return;
         }
-        for (object, _) in self.changes.drain(self.changes_of(index)) {
-            let written = touches.iter().flatten().any(|touch| touch.object == object && touch.writes);
-            self.objects[object as usize].unwritten -= u32::from(!written);
+        for index in (kept..self.steps.len()).rev() {
+            let changes = self.changes_of(index);
+            let touches = self.steps[index].touches;
+            for touch in touches.iter().flatten() {
+                let object = &mut self.objects[touch.object as usize];
+                object.actions.all ^= touch.action;
+                if touch.writes {
+                    object.writes.pop();
+                }
+            }
+            for (object, difference) in self.changes.drain(changes) {
+                let written = touches.iter().flatten().any(|touch| touch.object == object && touch.writes);
+                let object = &mut self.objects[object as usize];
+                object.word = object.word.wrapping_sub(difference);
+                object.unwritten -= u32::from(!written);
+            }
+            self.steps.pop();
         }
-        self.steps.pop();
+        for object in &mut self.objects {
+            object.actions.adds = whole(object.actions.all);
+            object.actions.writes = object.writes.len() as u32;
+        }
+        self.hash = self.steps.last().map_or(0, |step| step.after);
     }
 
     /// Adds a step, or takes it back.
@@ -390,11 +461,14 @@ impl Lattice {
         self.least = least - stand.least() + before.least();
         self.masks.set(thread, before);
         let event = stand.last as usize;
-        let objects = self.steps[event].touches.map(|touch| {
-            touch.map_or(Actions::default(), |touch| self.objects[touch.object as usize].actions)
-        });
+        let mut adds = [0; 2];
+        for (touch, adds) in self.steps[event].touches.iter().zip(&mut adds) {
+            if let Some(touch) = touch {
+                *adds = self.objects[touch.object as usize].actions.adds;
+            }
+        }
         self.toggle(event, false);
-        Removed { event, hash, least, masks, objects }
+        Removed { event, hash, least, masks, adds }
     }
 
     /// Adds a step again that was taken back last.
@@ -406,9 +480,12 @@ impl Lattice {
         self.hash = removed.hash;
         self.masks = removed.masks;
         let changes = self.changes_of(removed.event);
-        for (touch, was) in self.steps[removed.event].touches.iter().zip(&removed.objects) {
+        for (touch, adds) in self.steps[removed.event].touches.iter().zip(&removed.adds) {
             if let Some(touch) = touch {
-                self.objects[touch.object as usize].actions = *was;
+                let actions = &mut self.objects[touch.object as usize].actions;
+                actions.all ^= touch.action;
+                actions.writes += u32::from(touch.writes);
+                actions.adds = *adds;
             }
         }
         for (object, difference) in &self.changes[changes] {
@@ -434,29 +511,32 @@ impl Lattice {
     }
 
     /// At least so many preemptions are in an execution that leads here and in which this thread has the last
-    /// step, or takes the next one.
+    /// step, or takes the next one; when they are more than the budget, there may be more that are certain.
     #[inline]
-    pub(crate) fn preempted(&self, graph: &Graph, thread: usize, runs: Runs) -> u32 {
+    pub(crate) fn preempted(&self, graph: &Graph, thread: usize, runs: Runs, budget: u32) -> u32 {
         let own = self.stand(thread);
         let mut least = self.least - u32::from(own.left);
-        let mut seen = 0;
-        for (other, (stands, taken)) in self.stands.iter().zip(&self.taken).enumerate() {
-            if *taken == 0 || other == thread {
-                continue;
+        if least > budget {
+            return least;
+        }
+        // When it will run next it may have been interrupted where it stands now, too.
+        if runs == Runs::Last || own.left {
+            let from = own.uncounted();
+            if from <= self.taken[thread] && self.has_heir(self.stands[thread][from as usize].last) {
+                least += 1;
             }
-            let stand = &stands[*taken as usize];
-            seen = seen.max(graph.clock(stand.last as usize)[thread]);
+        }
+        for other in each(self.masks.waiting & !(1 << thread)) {
+            let stand = self.stand(other);
             if let Some((object, writes)) = stand.unless {
                 let object = &self.objects[object as usize];
                 if object.actions.writes == writes && object.unwritten == 0 {
-                    let gate = &graph.threads[other].pending[*taken as usize].1;
+                    let gate = &graph.threads[other].pending[self.taken[other] as usize].1;
                     least += u32::from(gate.allows(object.word));
                 }
             }
         }
-        // When it will run next it may have been interrupted where it stands now, too.
-        let certain = own.is_interrupted(seen) && (runs == Runs::Last || own.left);
-        least + u32::from(certain)
+        least
     }
 
     /// How many preemptions the execution had when it was in this state, if it was, and this thread had taken
@@ -476,10 +556,9 @@ impl Lattice {
     }
 
     /// The threads whose last step nothing depends on.
-    pub(crate) fn frontier(&self, graph: &Graph) -> Threads {
-        let has_stepped = |thread: &usize| self.taken[*thread] > 0;
-        let threads = (0..self.taken.len()).filter(has_stepped).filter(|thread| self.is_last(graph, *thread));
-        threads.fold(0, |frontier, thread| frontier | 1 << thread)
+    pub(crate) fn frontier(&self) -> Threads {
+        let last = |thread: &usize| self.taken[*thread] > 0 && !self.has_heir(self.last_event(*thread));
+        (0..self.taken.len()).filter(last).fold(0, |frontier, thread| frontier | 1 << thread)
     }
 
     /// The same, where it is known from before this thread's last step was taken back.
@@ -493,21 +572,11 @@ impl Lattice {
         let mut frontier = was & !(1 << thread);
         for (other, (needed, taken)) in graph.clock(removed.event).iter().zip(&self.taken).enumerate() {
             let uncovered = needed == taken || other == thread;
-            if uncovered && *taken > 0 && self.is_last(graph, other) {
+            if uncovered && *taken > 0 && !self.has_heir(self.last_event(other)) {
                 frontier |= 1 << other;
             }
         }
         frontier
-    }
-
-    /// Whether nothing depends on the last step of a thread, which has taken one.
-    #[inline]
-    fn is_last(&self, graph: &Graph, thread: usize) -> bool {
-        let number = self.taken[thread];
-        !self.stands.iter().zip(&self.taken).enumerate().any(|(other, (stands, taken))| {
-            let depends = || graph.clock(stands[*taken as usize].last as usize)[thread] == number;
-            other != thread && *taken > 0 && depends()
-        })
     }
 
     /// The threads that can be chosen in this state, within the fair bound; and those of them that a switch

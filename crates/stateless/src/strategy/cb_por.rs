@@ -169,7 +169,7 @@ impl CbPor {
             // `state` is what there is before this event.
             let begin = graph.events.get(event).map_or(execution.record.len(), |event| event.point as usize);
             if self.marks.cost.mark(state.hash) {
-                for thread in each(state.frontier(graph)) {
+                for thread in each(state.frontier()) {
                     let removed = state.remove(thread);
                     self.marks.cost.leads_to_mark(graph, state.hash, removed.event);
                     state.put_back(thread, &removed);
@@ -239,6 +239,10 @@ impl Strategy for CbPor {
                 }
             }
             while let Some(node) = self.path.last_mut() {
+                if node.is_done() {
+                    self.path.pop();
+                    continue;
+                }
                 let next = node.untried(&self.marks, &self.names, self.bound, &mut self.cut).next();
                 if let Some(decision) = next {
                     node.decision = decision;
@@ -377,6 +381,14 @@ impl Strategy for CbPor {
 }
 
 impl Node {
+    /// Whether everything has been tried here. If not, the rest may still be known or beyond the bound.
+    fn is_done(&self) -> bool {
+        match (self.arity, self.threads.word(), self.tried.word()) {
+            (0, Some(threads), Some(tried)) => threads & !tried == 0,
+            _ => false,
+        }
+    }
+
     /// What may be tried here next, those that cost nothing first; notes whether the bound cuts something off.
     fn untried<'a>(
         &'a self,
@@ -394,15 +406,14 @@ impl Node {
             })
             .map(Decision::Value);
         let price = |thread: ThreadId| u32::from(self.preemptible && self.running != Some(thread));
-        let prices = if self.arity > 0 { 0..0 } else { 0..u32::from(self.preemptible) + 1 };
-        let threads = prices.flat_map(move |wanted| {
-            self.threads
-                .iter()
-                .map(move |thread| (wanted, thread))
-                .filter(move |(_, thread)| price(*thread) == wanted)
-        });
+        let fresh = move |thread: &ThreadId| self.arity == 0 && !self.tried.contains(*thread);
+        let at = move |wanted| {
+            let threads = self.threads.iter().filter(fresh).filter(move |thread| price(*thread) == wanted);
+            threads.map(move |thread| (wanted, thread))
+        };
+        let threads = at(0).chain(at(1));
         let threads = threads.filter(move |(price, thread)| {
-            if self.tried.contains(*thread) || marked().has(*thread, name(*thread)) {
+            if marked().has(*thread, name(*thread)) {
                 return false;
             }
             let affordable = self.fingerprint.is_some()
@@ -419,7 +430,7 @@ impl Marks {
     /// Whether a step from a state is within the bound.
     fn within(&mut self, graph: &Graph, state: &mut Lattice, here: &Here, thread: usize) -> bool {
         let Some(most) = self.most() else { return true };
-        state.preempted(graph, thread, Runs::Next) <= most
+        state.preempted(graph, thread, Runs::Next, most) <= most
             && self.cost.of_step(graph, state, here, thread, most) <= most
     }
 
