@@ -8,11 +8,17 @@
 //! falls when steps are added, and does not exceed the context bound of any execution that begins with the
 //! partial order: the schedule with the fewest preemptions, with the later steps left out, pays as much. When
 //! every thread has ended the two are equal.
+//!
+//! Of a thread that sleeps more is known. Only executions are asked for in which something that conflicts with its
+//! next step comes before that step, and is not in the partial order yet. So the thread must be left before its next
+//! step, unless what wakes it comes even before its last one. That it cannot if it conflicts with the last step too, as
+//! when both write the same object; nor if every thread that could go on first has steps in the partial order that
+//! come after the last one, or conflicts with it. Otherwise the switch is counted.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use selvedge_core::{Access, Op, OpKind, ThreadId};
+use selvedge_core::{Access, Op, OpKind, ThreadId, ThreadSet};
 
 use crate::config::Status;
 use crate::gate::Gate;
@@ -28,6 +34,8 @@ pub(crate) struct PartialOrder<'g> {
     extra: Option<(usize, Op, Vec<u32>)>,
     /// The fair bound, and how often each thread has yielded in its first so many steps; if any has.
     fair: Option<(u32, Vec<Vec<u32>>)>,
+    /// The threads whose next step will surely come after something that conflicts with it and is not in it.
+    asleep: ThreadSet,
 }
 
 /// What counts as a preemption.
@@ -122,7 +130,7 @@ impl<'g> PartialOrder<'g> {
             std::iter::once(0).chain(counts).collect()
         };
         let fair = yields.map(|yields| (yields, graph.threads.iter().map(counts).collect()));
-        PartialOrder { graph, lengths, extra: None, fair }
+        PartialOrder { graph, lengths, extra: None, fair, asleep: ThreadSet::default() }
     }
 
     /// How often a thread has yielded there, and the fair bound.
@@ -158,6 +166,12 @@ impl<'g> PartialOrder<'g> {
         let clock = self.join(before.into_iter().chain(conflicts));
         self.lengths[thread] += 1;
         self.extra = Some((thread, op, clock));
+        self
+    }
+
+    /// Where the next step of these threads will come after something that is not in it.
+    pub(crate) fn asleep(mut self, threads: ThreadSet) -> Self {
+        self.asleep = threads;
         self
     }
 
@@ -227,6 +241,10 @@ impl<'g> PartialOrder<'g> {
         }
         if charge == Charge::Certain && taken[thread] == self.lengths[thread] {
             let Some((op, gate)) = line.pending.get(number) else { return false };
+            let sleeps = self.asleep.contains(ThreadId(thread as u32))
+                && !gate.needs_signal
+                && gate.object.is_none_or(|gate| op.object == Some(gate))
+                && !self.may_be_woken_before(taken, thread, op);
             let later = (0..taken.len()).filter(|other| *other != thread).any(|other| {
                 (taken[other]..self.lengths[other]).any(|number| {
                     let (op_there, performed) = self.op(other, number);
@@ -238,7 +256,7 @@ impl<'g> PartialOrder<'g> {
             let unknown = self.extra.as_ref().is_some_and(|(extra, other, _)| {
                 taken[*extra] == self.lengths[*extra] && other.conflicts_with(op)
             });
-            if !later || unknown {
+            if !sleeps && (!later || unknown) {
                 return false;
             }
         }
@@ -248,6 +266,45 @@ impl<'g> PartialOrder<'g> {
             return true;
         }
         self.graph.status(taken, ThreadId(thread as u32)) == Status::Enabled
+    }
+
+    /// Whether something that is not in it can come before the last step of a thread, which has been taken.
+    fn may_be_woken_before(&self, taken: &[u32], thread: usize, next: &Op) -> bool {
+        let Some(last) = taken[thread].checked_sub(1) else { return true };
+        let (last_op, performed) = self.op(thread, last);
+        // What conflicts with the next one conflicts with the last one too.
+        let same = performed
+            && next.also.is_none()
+            && last_op.touches().any(|(object, access)| {
+                next.object == Some(object)
+                    && (access == Access::Write || access == next.access && access == Access::Read)
+            });
+        if same {
+            return false;
+        }
+        let last_event = self.graph.threads[thread].events.get(last as usize);
+        (0..taken.len()).any(|other| {
+            let line = &self.graph.threads[other];
+            if other == thread
+                || taken[other] != self.lengths[other]
+                || self.asleep.contains(ThreadId(other as u32))
+            {
+                return false;
+            }
+            if taken[other] > 0 && self.is_extra(other, taken[other] - 1) {
+                return true;
+            }
+            let number = taken[other] as usize;
+            let Some((op, _)) = line.pending.get(number) else { return false };
+            if line.ended && number == line.events.len() || line.creator.as_ref() == last_event && other > 0 {
+                return false;
+            }
+            if surely_conflicts(op, &last_op, performed) {
+                return false;
+            }
+            let unknown = self.extra.as_ref().is_some_and(|(_, extra, _)| extra.conflicts_with(op));
+            unknown || self.graph.status(&self.lengths, ThreadId(other as u32)) != Status::Blocked
+        })
     }
 
     /// A step's operation, and whether it was performed.
@@ -266,11 +323,25 @@ impl<'g> PartialOrder<'g> {
         let Some(packing) = Packing::new(&self.lengths) else { return true };
         let mut taken = vec![0; self.lengths.len()];
         let (mut seen, mut now, mut next) = (Seen::default(), vec![0], Vec::new());
-        for _ in 0..=most {
+        let mut over = false;
+        for round in 0..=most {
             while let Some(state) = now.pop() {
                 packing.taken(state, &self.lengths, &mut taken);
-                if taken == self.lengths || seen.len() > MOST_STATES {
+                if seen.len() > MOST_STATES {
                     return true;
+                }
+                if taken == self.lengths {
+                    let last = packing.last(state);
+                    let leaves = last.is_some_and(|last| {
+                        self.asleep.contains(ThreadId(last as u32))
+                            && self.preempts(&taken, last, Charge::Certain)
+                    });
+                    if !leaves {
+                        return true;
+                    }
+                    // One more, and it is done.
+                    over = true;
+                    continue;
                 }
                 if seen.insert(state) {
                     self.moves(&taken, packing.last(state), Charge::Certain, |thread, costs| {
@@ -278,6 +349,9 @@ impl<'g> PartialOrder<'g> {
                         states.push(packing.and(state, thread));
                     });
                 }
+            }
+            if over && round < most {
+                return true;
             }
             std::mem::swap(&mut now, &mut next);
         }
