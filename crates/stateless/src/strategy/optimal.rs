@@ -141,6 +141,11 @@ struct Walk {
     cut: bool,
     /// Whether the fair bound held a thread back where it was ended.
     held: bool,
+    /// What each thread is about to do, and up to which point that has been noted.
+    pending: Vec<Op>,
+    noted: usize,
+    /// What the execution so far costs, or less, when it is linearized such that the running thread is the last.
+    cost: Option<u32>,
 }
 
 impl Optimal {
@@ -441,7 +446,8 @@ impl Optimal {
 impl Strategy for Optimal {
     fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
         let walk = self.walk.get_mut();
-        *walk = Walk { graph: std::mem::take(&mut walk.graph), ..Walk::default() };
+        let (graph, pending) = (std::mem::take(&mut walk.graph), std::mem::take(&mut walk.pending));
+        *walk = Walk { graph, pending, ..Walk::default() };
         prefix.clear();
         let branch = loop {
             if !self.begun {
@@ -534,7 +540,7 @@ impl Strategy for Optimal {
     fn choose(&self, point: &Point<'_>) -> Choice {
         let record = point.record;
         let mut walk = self.walk.borrow_mut();
-        let Walk { asleep, planned, graph, cut, held } = &mut *walk;
+        let Walk { asleep, planned, graph, cut, held, pending, noted, cost } = &mut *walk;
         let before = || self.path.last().map_or(Vec::new(), Node::inherited);
         let asleep = asleep.get_or_insert_with(before);
         if point.arity > 0 {
@@ -591,6 +597,14 @@ impl Strategy for Optimal {
             *held = first.is_none() && point.held_back && self.yields.is_some();
             return first.map_or(Choice::Prune, Choice::Take);
         };
+        for notes in (*noted..=point.step).map(|step| record.pending(step)) {
+            for note in notes {
+                let index = note.thread.index();
+                pending.resize(pending.len().max(index + 1), Op::default());
+                pending[index] = note.op;
+            }
+        }
+        *noted = point.step + 1;
         let mut order: Vec<ThreadId> = order.collect();
         if point.running != Some(preferred) {
             // Those that have begun first: they have to go on some time, and it may not get cheaper.
@@ -600,7 +614,16 @@ impl Strategy for Optimal {
         let mut built = false;
         for thread in order {
             let price = u32::from(point.preemptible && point.running != Some(thread));
-            if point.preemptions + price + left <= most {
+            // At most this: the threads that must have been left before what they are about to do are those that
+            // sleep, and those whose next step conflicts with this one.
+            let op = pending[thread.index()];
+            let others = (0..record.threads()).filter(|other| *other != thread.index());
+            let conflicts = others.filter(|other| pending[*other].conflicts_with(&op)).count() as u32;
+            let after = cost.filter(|_| point.running == Some(thread)).map(|cost| cost + conflicts);
+            let at_most =
+                after.map_or(point.preemptions + price, |after| after.min(point.preemptions + price));
+            if at_most + left <= most {
+                *cost = Some(at_most + left);
                 return Choice::Take(Decision::Thread(thread));
             }
             if !built {
@@ -614,7 +637,10 @@ impl Strategy for Optimal {
                 };
                 graph.update(&so_far, Races::No);
             }
-            if goes_on_within(graph, graph.events.len(), thread, asleep, most, self.yields) {
+            if let Some((least, last)) =
+                goes_on_within(graph, graph.events.len(), thread, asleep, most, self.yields)
+            {
+                *cost = Some(least).filter(|_| last == Some(thread.index()));
                 return Choice::Take(Decision::Thread(thread));
             }
             *cut = true;
@@ -740,7 +766,7 @@ impl Node {
     /// Whether what can still be reached by this thread's step, with all that sleeps woken, may be within the bound.
     fn is_within(&self, here: Here<'_>, thread: ThreadId) -> bool {
         here.bound.is_none_or(|most| {
-            goes_on_within(here.graph, here.event, thread, &self.asleep, most, here.yields)
+            goes_on_within(here.graph, here.event, thread, &self.asleep, most, here.yields).is_some()
         })
     }
 }
@@ -755,7 +781,8 @@ struct Here<'a> {
     yields: Option<u32>,
 }
 
-/// Whether a thread's step after the first so many events, with all that sleeps woken later, may be within the bound.
+/// What a thread's step after the first so many events costs, with all that sleeps woken later, if that is within the
+/// bound; see [`PartialOrder::cost`].
 fn goes_on_within(
     graph: &Graph,
     event: usize,
@@ -763,13 +790,13 @@ fn goes_on_within(
     asleep: &[Taken],
     most: u32,
     yields: Option<u32>,
-) -> bool {
+) -> Option<(u32, Option<usize>)> {
     let lengths = steps_before(graph, event);
     let line = &graph.threads[thread.index()];
     let next = line.pending.get(lengths[thread.index()] as usize).map_or(Op::default(), |(op, _)| *op);
     let sleepers =
         sleepers(asleep, graph, |taken| taken.step.thread != line.name && !taken.op.conflicts_with(&next));
-    PartialOrder::new(graph, lengths, yields).and(thread.index()).asleep(sleepers).within(most)
+    PartialOrder::new(graph, lengths, yields).and(thread.index()).asleep(sleepers).cost(most)
 }
 
 /// The threads all of whose next steps sleep and still do after something. What raced for a cell may be woken by more
