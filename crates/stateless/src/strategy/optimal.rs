@@ -73,6 +73,8 @@ pub struct Optimal {
     uncertain: bool,
     plan: Vec<Step>,
     graph: Graph,
+    /// The races of the last execution.
+    races: Vec<TurnedRound>,
     walk: RefCell<Walk>,
     blocked: u64,
     most: Option<u32>,
@@ -107,6 +109,17 @@ struct Node {
     held: bool,
     held_below: bool,
     child_held: bool,
+}
+
+/// A race that was planned the other way round.
+#[derive(Clone, Debug)]
+struct TurnedRound {
+    /// The first event.
+    event: usize,
+    /// The thread of the second, how many steps it had taken, and the values that it is to choose.
+    thread: ThreadId,
+    number: usize,
+    values: Vec<u32>,
 }
 
 /// A step that was taken.
@@ -372,13 +385,34 @@ impl Optimal {
         }
     }
 
-    /// Plans every race of the execution the other way round.
-    fn turn_races_round(&mut self) {
+    /// Plans every race of the execution the other way round. The first `common` events are also those of the last one:
+    /// its races are planned again where what was planned is still to be run, because the sequences that go with them
+    /// now may be others, of steps that come after the race.
+    fn turn_races_round(&mut self, common: usize) {
+        let mut races = std::mem::take(&mut self.races);
+        races.retain(|race| {
+            let line = self.graph.threads.get(race.thread.index());
+            let second = line.and_then(|line| line.events.get(race.number));
+            second.is_some_and(|event| (*event as usize) < common)
+        });
+        for race in &races {
+            let node = &self.path[race.event];
+            if !node.tree.is_empty() && !(self.bound.is_some() && (node.cut || node.child_cut)) {
+                self.plan(race.event, race.thread, race.number, race.values.clone());
+            }
+        }
+        self.races = races;
         for index in 0..self.graph.reduced.len() {
             let race = self.graph.reduced[index];
             let number = self.graph.second_number(&race);
-            self.plan(race.event as usize, race.thread, number, Vec::new());
+            self.turn_round(race.event as usize, race.thread, number, Vec::new());
         }
+    }
+
+    /// Plans a race the other way round, and again after the executions that have it too.
+    fn turn_round(&mut self, event: usize, thread: ThreadId, number: usize, values: Vec<u32>) {
+        self.plan(event, thread, number, values.clone());
+        self.races.push(TurnedRound { event, thread, number, values });
     }
 
     /// Plans every choice of a value from an event on with the other values.
@@ -391,7 +425,7 @@ impl Optimal {
                 for value in (0..arity).filter(|value| *value != values[at]) {
                     let mut other = values[..at].to_vec();
                     other.push(value);
-                    self.plan(event, thread, number as usize, other);
+                    self.turn_round(event, thread, number as usize, other);
                 }
             }
         }
@@ -462,6 +496,7 @@ impl Strategy for Optimal {
                         self.cut = false;
                         self.begun = false;
                         self.graph.clear();
+                        self.races.clear();
                         self.plan.clear();
                         self.uncertain = false;
                         continue;
@@ -654,7 +689,7 @@ impl Strategy for Optimal {
         self.blocked += u64::from(execution.pruned && !cut);
         self.cut_off += u64::from(cut);
         self.failed += u64::from(execution.stopped);
-        self.graph.update(execution, Races::Reduced);
+        let common = self.graph.update(execution, Races::Reduced);
         let known = self.path.len().saturating_sub(1);
         let performed = self.graph.events[known..].iter().map(|event| event.op.kind);
         let pending = self.graph.threads.iter().filter_map(|line| line.pending.last()).map(|(op, _)| op.kind);
@@ -669,7 +704,7 @@ impl Strategy for Optimal {
         {
             last.child_held = true;
         }
-        self.turn_races_round();
+        self.turn_races_round(common);
         self.choose_otherwise(known);
         if execution.stopped {
             if let Some(first) = execution.record.raced() {
