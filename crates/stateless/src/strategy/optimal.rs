@@ -24,11 +24,12 @@
 //!    execution which is covered already; that is ended when every thread that could go on is asleep.
 //!
 //! Within a bound on preemptions the search keeps to the partial orders that [`prefix_cost`](super::prefix_cost)
-//! allows, a set that is closed under prefixes and does not depend on the order of independent steps. So sleep
-//! sets are as good there as anywhere, and no order is run twice. What the bound refuses is noted. As long as
-//! nothing is refused below a state, the search is the unbounded one and misses nothing. Where something is,
-//! threads are tried that no race asks for; [`bound_conflicts`](super::bound_conflicts) says which. That begins
-//! executions which turn out to be covered, or which no thread can go on from within the bound. A step that was
+//! allows. The terminal orders within the bound are a set of partial orders, not of schedules, so sleep sets are as
+//! good there as anywhere, and no order is run twice. What the bound refuses is noted. As long as nothing is refused
+//! below a state, the search is the unbounded one and misses nothing. Where something is, every other thread is tried,
+//! unless it is certain that what it leads to exceeds the bound or is covered: what sleeps must be woken by something
+//! that comes before it, so that its thread has to be left there, which costs a preemption. Some executions turn
+//! out to be covered all the same, or such that no thread can go on within the bound. A step that was
 //! explored while something was refused is stale from the start, because a sequence that should have been
 //! planned may have been refused.
 //!
@@ -45,7 +46,7 @@ use std::cell::RefCell;
 use selvedge_core::{Access, Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
 
 use super::backtrack::last_thread;
-use super::bound_conflicts::{can_be_added_for_free, conflicting_threads, schedule, steps_before};
+use super::bound_conflicts::{is_inert, schedule, steps_before};
 use super::prefix_cost::PartialOrder;
 use super::wakeup::{Branch, Planned, Sequence, Step, insert, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
@@ -72,6 +73,8 @@ pub struct Optimal {
     uncertain: bool,
     plan: Vec<Step>,
     graph: Graph,
+    /// The races of the last execution.
+    races: Vec<TurnedRound>,
     walk: RefCell<Walk>,
     blocked: u64,
     most: Option<u32>,
@@ -97,12 +100,6 @@ struct Node {
     enabled: ThreadSet,
     /// Steps that need not be taken here: what they lead to is explored elsewhere, or has been from here.
     asleep: Vec<Taken>,
-    /// How many of those that sleep were asleep before any step was taken here, ends of threads apart.
-    inherited: usize,
-    /// The threads that can come first in what conflicts with a step that was taken here, by name.
-    wanted: Vec<u64>,
-    /// Whether every thread is to be tried where the bound cuts something off.
-    all: bool,
     /// What is still to be tried here.
     tree: Vec<Branch>,
     /// Whether the bound has cut something off here or below; and whether below the current step.
@@ -112,6 +109,17 @@ struct Node {
     held: bool,
     held_below: bool,
     child_held: bool,
+}
+
+/// A race that was planned the other way round.
+#[derive(Clone, Debug)]
+struct TurnedRound {
+    /// The first event.
+    event: usize,
+    /// The thread of the second, how many steps it had taken, and the values that it is to choose.
+    thread: ThreadId,
+    number: usize,
+    values: Vec<u32>,
 }
 
 /// A step that was taken.
@@ -146,6 +154,11 @@ struct Walk {
     cut: bool,
     /// Whether the fair bound held a thread back where it was ended.
     held: bool,
+    /// What each thread is about to do, and up to which point that has been noted.
+    pending: Vec<Op>,
+    noted: usize,
+    /// What the execution so far costs, or less, when it is linearized such that the running thread is the last.
+    cost: Option<u32>,
 }
 
 impl Optimal {
@@ -215,10 +228,7 @@ impl Optimal {
             let name = self.graph.threads[event.thread.index()].name;
             let ends = execution.stopped && index + 1 == self.graph.events.len();
             let arities: Vec<u32> = arities;
-            let inert = self.bound.is_some()
-                && arities.is_empty()
-                && (event.op.object.is_none() || matches!(event.op.kind, OpKind::End | OpKind::Join))
-                && can_be_added_for_free(&self.graph, index);
+            let inert = self.bound.is_some() && arities.is_empty() && is_inert(&self.graph, index);
             let step = Step { thread: name, values };
             let taken = Taken {
                 step,
@@ -242,8 +252,6 @@ impl Optimal {
                 }
                 asleep
             });
-            let ends = |taken: &&Taken| taken.op.kind != OpKind::End || self.asks;
-            let inherited = asleep.iter().filter(ends).count();
             let mut tree = std::mem::take(&mut guide);
             if tree.first().is_some_and(|branch| branch.step.agrees(&taken.step)) {
                 let branch = tree.remove(0);
@@ -258,9 +266,6 @@ impl Optimal {
                 taken,
                 enabled,
                 asleep,
-                inherited,
-                wanted: Vec::new(),
-                all: false,
                 tree,
                 cut: false,
                 child_cut: false,
@@ -361,11 +366,17 @@ impl Optimal {
             line.pending.get(before + steps).map(|(op, _)| *op)
         };
         let node = &mut self.path[event];
+        let asleep = &node.asleep;
         let wanted = || {
             let Some(most) = self.bound else { return true };
             let before_last = &sequence.steps[..sequence.steps.len() - 1];
             let lengths = steps_after(graph, event, before_last);
-            PartialOrder::new(graph, lengths, self.yields).and(thread.index()).within(most)
+            let sleepers = sleepers(asleep, graph, |taken| {
+                sequence.steps.iter().all(|planned| {
+                    planned.step.thread != taken.step.thread && !planned.op.conflicts_with(&taken.op)
+                })
+            });
+            PartialOrder::new(graph, lengths, self.yields).and(thread.index()).asleep(sleepers).within(most)
         };
         if !insert(&mut node.tree, &sequence, &next_op, wanted) {
             node.cut = true;
@@ -374,27 +385,34 @@ impl Optimal {
         }
     }
 
-    /// Plans every race of the execution the other way round.
-    fn turn_races_round(&mut self) {
+    /// Plans every race of the execution the other way round. The first `common` events are also those of the last one:
+    /// its races are planned again where what was planned is still to be run, because the sequences that go with them
+    /// now may be others, of steps that come after the race.
+    fn turn_races_round(&mut self, common: usize) {
+        let mut races = std::mem::take(&mut self.races);
+        races.retain(|race| {
+            let line = self.graph.threads.get(race.thread.index());
+            let second = line.and_then(|line| line.events.get(race.number));
+            second.is_some_and(|event| (*event as usize) < common)
+        });
+        for race in &races {
+            let node = &self.path[race.event];
+            if !node.tree.is_empty() && !(self.bound.is_some() && (node.cut || node.child_cut)) {
+                self.plan(race.event, race.thread, race.number, race.values.clone());
+            }
+        }
+        self.races = races;
         for index in 0..self.graph.reduced.len() {
             let race = self.graph.reduced[index];
             let number = self.graph.second_number(&race);
-            self.plan(race.event as usize, race.thread, number, Vec::new());
+            self.turn_round(race.event as usize, race.thread, number, Vec::new());
         }
     }
 
-    /// Notes, for each step of the execution, what is to be tried instead where the bound cuts something off. The
-    /// first `known` events were there before.
-    fn note_conflicts(&mut self, most: u32, known: usize) {
-        for (event, node) in self.path.iter_mut().enumerate() {
-            if event >= known {
-                node.all |= !node.taken.arities.is_empty() || !can_be_added_for_free(&self.graph, event);
-            }
-            if !node.all {
-                let limits = (most, self.yields);
-                conflicting_threads(&self.graph, event, known, limits, &mut node.wanted);
-            }
-        }
+    /// Plans a race the other way round, and again after the executions that have it too.
+    fn turn_round(&mut self, event: usize, thread: ThreadId, number: usize, values: Vec<u32>) {
+        self.plan(event, thread, number, values.clone());
+        self.races.push(TurnedRound { event, thread, number, values });
     }
 
     /// Plans every choice of a value from an event on with the other values.
@@ -407,7 +425,7 @@ impl Optimal {
                 for value in (0..arity).filter(|value| *value != values[at]) {
                     let mut other = values[..at].to_vec();
                     other.push(value);
-                    self.plan(event, thread, number as usize, other);
+                    self.turn_round(event, thread, number as usize, other);
                 }
             }
         }
@@ -431,7 +449,6 @@ impl Optimal {
         }
         let Step { thread, values } = self.path[last].taken.step.clone();
         let node = &mut self.path[first];
-        node.all = true;
         if !node.taken.racers.contains(&(thread, second.number)) {
             node.taken.racers.push((thread, second.number));
         }
@@ -443,7 +460,7 @@ impl Optimal {
         let Some(last) = self.path.len().checked_sub(1) else { return };
         if self.bound.is_some() {
             let node = &mut self.path[last];
-            (node.all, node.cut, node.child_cut) = (true, true, true);
+            (node.cut, node.child_cut) = (true, true);
             return;
         }
         let known = self.known_before(last);
@@ -463,7 +480,8 @@ impl Optimal {
 impl Strategy for Optimal {
     fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
         let walk = self.walk.get_mut();
-        *walk = Walk { graph: std::mem::take(&mut walk.graph), ..Walk::default() };
+        let (graph, pending) = (std::mem::take(&mut walk.graph), std::mem::take(&mut walk.pending));
+        *walk = Walk { graph, pending, ..Walk::default() };
         prefix.clear();
         let branch = loop {
             if !self.begun {
@@ -478,6 +496,7 @@ impl Strategy for Optimal {
                         self.cut = false;
                         self.begun = false;
                         self.graph.clear();
+                        self.races.clear();
                         self.plan.clear();
                         self.uncertain = false;
                         continue;
@@ -492,11 +511,12 @@ impl Strategy for Optimal {
             node.held_below |= node.child_held;
             node.child_held = node.held;
             node.asleep.push(node.taken.clone());
-            let mut next = node.next_branch(&self.graph);
+            let here = Here { graph: &self.graph, event: depth - 1, bound: self.bound, yields: self.yields };
+            let mut next = node.next_branch(here);
             if next.is_none() && (node.cut && self.bound.is_some() || node.held_below) {
-                let limits = (self.bound, self.yields);
-                next = node.beyond_the_plans(&self.graph, depth - 1, limits, self.asks, &mut self.cut);
+                next = node.beyond_the_plans(here, self.asks);
             }
+            self.cut |= node.cut;
             if let Some((branch, thread)) = next {
                 node.thread = thread;
                 break branch;
@@ -570,7 +590,7 @@ impl Strategy for Optimal {
     fn choose(&self, point: &Point<'_>) -> Choice {
         let record = point.record;
         let mut walk = self.walk.borrow_mut();
-        let Walk { asleep, planned, graph, cut, held } = &mut *walk;
+        let Walk { asleep, planned, graph, cut, held, pending, noted, cost } = &mut *walk;
         let before = || self.path.last().map_or(Vec::new(), Node::inherited);
         let asleep = asleep.get_or_insert_with(before);
         if point.arity > 0 {
@@ -621,11 +641,39 @@ impl Strategy for Optimal {
         let others = point.enabled.iter().filter(|thread| *thread != preferred);
         let awake =
             |thread: &ThreadId| !covered(asleep, &Step { thread: record.name(*thread), values: Vec::new() });
+        let order = std::iter::once(preferred).chain(others).filter(awake);
+        let Some(most) = self.bound else {
+            let first = order.map(Decision::Thread).next();
+            *held = first.is_none() && point.held_back && self.yields.is_some();
+            return first.map_or(Choice::Prune, Choice::Take);
+        };
+        for notes in (*noted..=point.step).map(|step| record.pending(step)) {
+            for note in notes {
+                let index = note.thread.index();
+                pending.resize(pending.len().max(index + 1), Op::default());
+                pending[index] = note.op;
+            }
+        }
+        *noted = point.step + 1;
+        let mut order: Vec<ThreadId> = order.collect();
+        if point.running != Some(preferred) {
+            // Those that have begun first: they have to go on some time, and it may not get cheaper.
+            order.sort_by_key(|thread| !point.decisions.contains(&Decision::Thread(*thread)));
+        }
+        let left = asleep.iter().filter(|taken| taken.number > 0).count() as u32;
         let mut built = false;
-        for thread in std::iter::once(preferred).chain(others).filter(awake) {
-            let Some(most) = self.bound else { return Choice::Take(Decision::Thread(thread)) };
+        for thread in order {
             let price = u32::from(point.preemptible && point.running != Some(thread));
-            if point.preemptions + price <= most {
+            // At most this: the threads that must have been left before what they are about to do are those that
+            // sleep, and those whose next step conflicts with this one.
+            let op = pending[thread.index()];
+            let others = (0..record.threads()).filter(|other| *other != thread.index());
+            let conflicts = others.filter(|other| pending[*other].conflicts_with(&op)).count() as u32;
+            let after = cost.filter(|_| point.running == Some(thread)).map(|cost| cost + conflicts);
+            let at_most =
+                after.map_or(point.preemptions + price, |after| after.min(point.preemptions + price));
+            if at_most + left <= most {
+                *cost = Some(at_most + left);
                 return Choice::Take(Decision::Thread(thread));
             }
             if !built {
@@ -639,8 +687,10 @@ impl Strategy for Optimal {
                 };
                 graph.update(&so_far, Races::No);
             }
-            let lengths = steps_before(graph, graph.events.len());
-            if PartialOrder::new(graph, lengths, self.yields).and(thread.index()).within(most) {
+            if let Some((least, last)) =
+                goes_on_within(graph, graph.events.len(), thread, asleep, most, self.yields)
+            {
+                *cost = Some(least).filter(|_| last == Some(thread.index()));
                 return Choice::Take(Decision::Thread(thread));
             }
             *cut = true;
@@ -654,7 +704,7 @@ impl Strategy for Optimal {
         self.blocked += u64::from(execution.pruned && !cut);
         self.cut_off += u64::from(cut);
         self.failed += u64::from(execution.stopped);
-        self.graph.update(execution, Races::Reduced);
+        let common = self.graph.update(execution, Races::Reduced);
         let known = self.path.len().saturating_sub(1);
         let performed = self.graph.events[known..].iter().map(|event| event.op.kind);
         let pending = self.graph.threads.iter().filter_map(|line| line.pending.last()).map(|(op, _)| op.kind);
@@ -669,11 +719,8 @@ impl Strategy for Optimal {
         {
             last.child_held = true;
         }
-        self.turn_races_round();
+        self.turn_races_round(common);
         self.choose_otherwise(known);
-        if let Some(most) = self.bound {
-            self.note_conflicts(most, known);
-        }
         if execution.stopped {
             if let Some(first) = execution.record.raced() {
                 self.turn_data_race_round(first);
@@ -730,54 +777,89 @@ impl Node {
         self.asleep.iter().filter(|taken| !taken.ends).cloned().collect()
     }
 
-    /// The next branch of the tree that is not covered, with its thread's number.
-    fn next_branch(&mut self, graph: &Graph) -> Option<(Branch, ThreadId)> {
+    /// The next branch of the tree that is not covered and within the bound, with its thread's number.
+    fn next_branch(&mut self, here: Here<'_>) -> Option<(Branch, ThreadId)> {
         while !self.tree.is_empty() {
             let branch = self.tree.remove(0);
-            let thread = graph.threads.iter().position(|line| line.name == branch.step.thread);
+            let thread = here.graph.threads.iter().position(|line| line.name == branch.step.thread);
             if let Some(thread) = thread.map(|thread| ThreadId(thread as u32))
                 && self.enabled.contains(thread)
                 && !covered(&self.asleep, &branch.step)
             {
-                return Some((branch, thread));
+                if self.is_within(here, thread) {
+                    return Some((branch, thread));
+                }
+                self.cut = true;
             }
         }
         None
     }
 
     /// Where a bound has cut something off: a thread that has not been tried, may lead to something new, and
-    /// is within the bound on preemptions. `cut` is set where one is not. The limits are those on preemptions and
-    /// on yields.
-    fn beyond_the_plans(
-        &self,
-        graph: &Graph,
-        event: usize,
-        limits: (Option<u32>, Option<u32>),
-        asks: bool,
-        cut: &mut bool,
-    ) -> Option<(Branch, ThreadId)> {
+    /// is within the bound on preemptions.
+    fn beyond_the_plans(&mut self, here: Here<'_>, asks: bool) -> Option<(Branch, ThreadId)> {
         let inert = |taken: &Taken| taken.inert && !(asks && taken.op.kind == OpKind::End);
         if !self.held_below && self.asleep.iter().any(inert) {
             return None;
         }
-        let everything = self.all || self.inherited > 0 || self.held_below;
-        for thread in self.enabled.iter() {
-            let step = Step { thread: graph.threads[thread.index()].name, values: Vec::new() };
-            let wanted = everything || self.wanted.contains(&step.thread);
-            if !wanted || covered(&self.asleep, &step) {
-                continue;
+        let step =
+            |thread: ThreadId| Step { thread: here.graph.threads[thread.index()].name, values: Vec::new() };
+        for thread in self.enabled.iter().filter(|thread| !covered(&self.asleep, &step(*thread))) {
+            if self.is_within(here, thread) {
+                return Some((Branch::leaf(step(thread), Op::default(), 0), thread));
             }
-            let within = |most| {
-                let order = PartialOrder::new(graph, steps_before(graph, event), limits.1);
-                order.and(thread.index()).within(most)
-            };
-            if limits.0.is_none_or(within) {
-                return Some((Branch::leaf(step, Op::default(), 0), thread));
-            }
-            *cut = true;
+            self.cut = true;
         }
         None
     }
+
+    /// Whether what can still be reached by this thread's step, with all that sleeps woken, may be within the bound.
+    fn is_within(&self, here: Here<'_>, thread: ThreadId) -> bool {
+        here.bound.is_none_or(|most| {
+            goes_on_within(here.graph, here.event, thread, &self.asleep, most, here.yields).is_some()
+        })
+    }
+}
+
+/// A state of the last execution, and the bounds that are in force.
+#[derive(Clone, Copy)]
+struct Here<'a> {
+    graph: &'a Graph,
+    /// The state before this event.
+    event: usize,
+    bound: Option<u32>,
+    yields: Option<u32>,
+}
+
+/// What a thread's step after the first so many events costs, with all that sleeps woken later, if that is within the
+/// bound; see [`PartialOrder::cost`].
+fn goes_on_within(
+    graph: &Graph,
+    event: usize,
+    thread: ThreadId,
+    asleep: &[Taken],
+    most: u32,
+    yields: Option<u32>,
+) -> Option<(u32, Option<usize>)> {
+    let lengths = steps_before(graph, event);
+    let line = &graph.threads[thread.index()];
+    let next = line.pending.get(lengths[thread.index()] as usize).map_or(Op::default(), |(op, _)| *op);
+    let sleepers =
+        sleepers(asleep, graph, |taken| taken.step.thread != line.name && !taken.op.conflicts_with(&next));
+    PartialOrder::new(graph, lengths, yields).and(thread.index()).asleep(sleepers).cost(most)
+}
+
+/// The threads all of whose next steps sleep and still do after something. What raced for a cell may be woken by more
+/// than conflicts.
+fn sleepers(asleep: &[Taken], graph: &Graph, still: impl Fn(&Taken) -> bool) -> ThreadSet {
+    let sleeps = |name: u64| {
+        let mut own = asleep.iter().filter(|taken| taken.step.thread == name).peekable();
+        own.peek().is_some()
+            && own.all(|taken| !taken.ends && taken.racers.is_empty() && still(taken))
+            && covered(asleep, &Step { thread: name, values: Vec::new() })
+    };
+    let threads = (0..graph.threads.len()).filter(|index| sleeps(graph.threads[*index].name));
+    threads.map(|index| ThreadId(index as u32)).collect()
 }
 
 /// How many steps each thread has taken before an event and then in a sequence from there.

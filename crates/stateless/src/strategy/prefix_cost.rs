@@ -8,11 +8,17 @@
 //! falls when steps are added, and does not exceed the context bound of any execution that begins with the
 //! partial order: the schedule with the fewest preemptions, with the later steps left out, pays as much. When
 //! every thread has ended the two are equal.
+//!
+//! Of a thread that sleeps more is known. Only executions are asked for in which something that conflicts with its
+//! next step comes before that step, and is not in the partial order yet. So the thread must be left before its next
+//! step, unless what wakes it comes even before its last one. That it cannot if it conflicts with the last step too, as
+//! when both write the same object; nor if every thread that could go on first has steps in the partial order that
+//! come after the last one, or conflicts with it. Otherwise the switch is counted.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use selvedge_core::{Access, Op, OpKind, ThreadId};
+use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId, ThreadSet};
 
 use crate::config::Status;
 use crate::gate::Gate;
@@ -28,6 +34,8 @@ pub(crate) struct PartialOrder<'g> {
     extra: Option<(usize, Op, Vec<u32>)>,
     /// The fair bound, and how often each thread has yielded in its first so many steps; if any has.
     fair: Option<(u32, Vec<Vec<u32>>)>,
+    /// The threads whose next step will surely come after something that conflicts with it and is not in it.
+    asleep: ThreadSet,
 }
 
 /// What counts as a preemption.
@@ -40,7 +48,7 @@ pub(crate) enum Charge {
 }
 
 /// Where a linearization is, as one number: how many steps of each thread it has, and the thread of the last.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Packing {
     /// Where each thread's number begins.
     shifts: Vec<u32>,
@@ -71,6 +79,12 @@ impl Packing {
 
     fn last(&self, code: u128) -> Option<usize> {
         (code as usize & ((1 << self.last) - 1)).checked_sub(1)
+    }
+
+    /// The number of a place.
+    fn code(&self, taken: &[u32], last: Option<usize>) -> u128 {
+        let steps = taken.iter().zip(&self.shifts).map(|(taken, shift)| u128::from(*taken) << shift);
+        steps.sum::<u128>() + last.map_or(0, |last| last as u128 + 1)
     }
 
     /// After one more step of a thread.
@@ -122,7 +136,7 @@ impl<'g> PartialOrder<'g> {
             std::iter::once(0).chain(counts).collect()
         };
         let fair = yields.map(|yields| (yields, graph.threads.iter().map(counts).collect()));
-        PartialOrder { graph, lengths, extra: None, fair }
+        PartialOrder { graph, lengths, extra: None, fair, asleep: ThreadSet::default() }
     }
 
     /// How often a thread has yielded there, and the fair bound.
@@ -158,6 +172,12 @@ impl<'g> PartialOrder<'g> {
         let clock = self.join(before.into_iter().chain(conflicts));
         self.lengths[thread] += 1;
         self.extra = Some((thread, op, clock));
+        self
+    }
+
+    /// Where the next step of these threads will come after something that is not in it.
+    pub(crate) fn asleep(mut self, threads: ThreadSet) -> Self {
+        self.asleep = threads;
         self
     }
 
@@ -227,6 +247,10 @@ impl<'g> PartialOrder<'g> {
         }
         if charge == Charge::Certain && taken[thread] == self.lengths[thread] {
             let Some((op, gate)) = line.pending.get(number) else { return false };
+            let sleeps = self.asleep.contains(ThreadId(thread as u32))
+                && !gate.needs_signal
+                && gate.object.is_none_or(|gate| op.object == Some(gate))
+                && !self.may_be_woken_before(taken, thread, op);
             let later = (0..taken.len()).filter(|other| *other != thread).any(|other| {
                 (taken[other]..self.lengths[other]).any(|number| {
                     let (op_there, performed) = self.op(other, number);
@@ -238,7 +262,7 @@ impl<'g> PartialOrder<'g> {
             let unknown = self.extra.as_ref().is_some_and(|(extra, other, _)| {
                 taken[*extra] == self.lengths[*extra] && other.conflicts_with(op)
             });
-            if !later || unknown {
+            if !sleeps && (!later || unknown) {
                 return false;
             }
         }
@@ -248,6 +272,45 @@ impl<'g> PartialOrder<'g> {
             return true;
         }
         self.graph.status(taken, ThreadId(thread as u32)) == Status::Enabled
+    }
+
+    /// Whether something that is not in it can come before the last step of a thread, which has been taken.
+    fn may_be_woken_before(&self, taken: &[u32], thread: usize, next: &Op) -> bool {
+        let Some(last) = taken[thread].checked_sub(1) else { return true };
+        let (last_op, performed) = self.op(thread, last);
+        // What conflicts with the next one conflicts with the last one too.
+        let same = performed
+            && next.also.is_none()
+            && last_op.touches().any(|(object, access)| {
+                next.object == Some(object)
+                    && (access == Access::Write || access == next.access && access == Access::Read)
+            });
+        if same {
+            return false;
+        }
+        let last_event = self.graph.threads[thread].events.get(last as usize);
+        (0..taken.len()).any(|other| {
+            let line = &self.graph.threads[other];
+            if other == thread
+                || taken[other] != self.lengths[other]
+                || self.asleep.contains(ThreadId(other as u32))
+            {
+                return false;
+            }
+            if taken[other] > 0 && self.is_extra(other, taken[other] - 1) {
+                return true;
+            }
+            let number = taken[other] as usize;
+            let Some((op, _)) = line.pending.get(number) else { return false };
+            if line.ended && number == line.events.len() || line.creator.as_ref() == last_event && other > 0 {
+                return false;
+            }
+            if surely_conflicts(op, &last_op, performed) {
+                return false;
+            }
+            let unknown = self.extra.as_ref().is_some_and(|(_, extra, _)| extra.conflicts_with(op));
+            unknown || self.graph.status(&self.lengths, ThreadId(other as u32)) != Status::Blocked
+        })
     }
 
     /// A step's operation, and whether it was performed.
@@ -263,25 +326,102 @@ impl<'g> PartialOrder<'g> {
 
     /// Whether it can be linearized with at most so many preemptions that every continuation has to pay too.
     pub(crate) fn within(&self, most: u32) -> bool {
-        let Some(packing) = Packing::new(&self.lengths) else { return true };
+        self.cost(most).is_some()
+    }
+
+    /// The fewest preemptions that every continuation has to pay too, if these are at most so many, and the thread of
+    /// the last step where they are paid.
+    pub(crate) fn cost(&self, most: u32) -> Option<(u32, Option<usize>)> {
+        let packing = Packing::new(&self.lengths).unwrap_or_default();
+        if packing.shifts.is_empty() {
+            return Some((0, None));
+        }
         let mut taken = vec![0; self.lengths.len()];
         let (mut seen, mut now, mut next) = (Seen::default(), vec![0], Vec::new());
-        for _ in 0..=most {
+        let mut left = None;
+        for round in 0..=most {
             while let Some(state) = now.pop() {
+                let last = packing.last(state);
                 packing.taken(state, &self.lengths, &mut taken);
-                if taken == self.lengths || seen.len() > MOST_STATES {
-                    return true;
+                if let Some(last) = last {
+                    while self.must_go_on(&taken, last) {
+                        taken[last] += 1;
+                    }
                 }
+                if taken == self.lengths {
+                    let sleeps = |last: usize| {
+                        self.asleep.contains(ThreadId(last as u32))
+                            && self.preempts(&taken, last, Charge::Certain)
+                    };
+                    if !last.is_some_and(sleeps) {
+                        return Some((round, last));
+                    }
+                    left = last;
+                    continue;
+                }
+                if seen.len() > MOST_STATES {
+                    return Some((0, None));
+                }
+                let state = packing.code(&taken, last);
                 if seen.insert(state) {
-                    self.moves(&taken, packing.last(state), Charge::Certain, |thread, costs| {
+                    let affordable = round < most;
+                    self.moves(&taken, last, Charge::Certain, affordable, |thread, costs| {
                         let states = if costs { &mut next } else { &mut now };
                         states.push(packing.and(state, thread));
                     });
                 }
             }
+            if left.is_some() && round < most {
+                return Some((round + 1, left));
+            }
             std::mem::swap(&mut now, &mut next);
         }
-        false
+        None
+    }
+
+    /// Whether a thread that has just taken a step may as well take its next: it can, to leave it would cost something,
+    /// and the step lets nobody else go on. Then the step can be moved here from wherever it is later: that the thread
+    /// is left after it instead costs no more, and where it was there is a switch less.
+    fn must_go_on(&self, taken: &[u32], thread: usize) -> bool {
+        use OpKind as Kind;
+        let number = taken[thread];
+        if number >= self.lengths[thread] || self.fair.is_some() {
+            return false;
+        }
+        let line = &self.graph.threads[thread];
+        let gate = line.pending[number as usize].1;
+        let last = line.events[number as usize - 1] as usize;
+        let op = self.op(thread, number).0;
+        let lets_nobody_go_on = match op.kind {
+            Kind::Load | Kind::Store | Kind::Rmw | Kind::CompareExchange => true,
+            Kind::Read | Kind::Write | Kind::Lock => true,
+            Kind::Unlock => {
+                !(0..taken.len()).any(|other| self.may_get_to_wait(taken, other, thread, op.object))
+            }
+            _ => false,
+        };
+        lets_nobody_go_on
+            && !gate.timed
+            && !gate.needs_signal
+            && !self.graph.events[last].op.yields()
+            && self.available(taken, thread)
+    }
+
+    /// Whether a thread can take steps, before the next one of another, after which it waits for an object.
+    fn may_get_to_wait(&self, taken: &[u32], thread: usize, other: usize, object: Option<ObjectId>) -> bool {
+        let line = &self.graph.threads[thread];
+        let (first, end) = (taken[thread] as usize, self.lengths[thread] as usize);
+        if thread == other || first == end {
+            return false;
+        }
+        let end = end.min(line.events.len());
+        let before_other = |event: &u32| self.graph.clock(*event as usize)[other] <= taken[other];
+        let possible = line.events[first..end].iter().take_while(|event| before_other(event)).count();
+        // The steps after which it waits are among these; what comes after the additional one is not known.
+        let unknown = self.is_extra(thread, (first + possible) as u32);
+        unknown
+            || (first + 1..=first + possible)
+                .any(|number| line.pending.get(number).is_some_and(|(_, gate)| gate.object == object))
     }
 
     /// A linearization with the fewest preemptions, if these are at most so many: of all of it, or with
@@ -314,7 +454,7 @@ impl<'g> PartialOrder<'g> {
                     return Err(TooMany);
                 }
                 if seen.insert(state) {
-                    self.moves(&taken, packing.last(state), Charge::All, |thread, costs| {
+                    self.moves(&taken, packing.last(state), Charge::All, true, |thread, costs| {
                         let indices = if costs { &mut next } else { &mut now };
                         indices.push(states.len());
                         states.push((packing.and(state, thread), index));
@@ -326,11 +466,18 @@ impl<'g> PartialOrder<'g> {
         Ok(None)
     }
 
-    /// The threads that can take one more step, each with whether that costs a preemption; what should be tried
-    /// first comes last.
-    fn moves(&self, taken: &[u32], last: Option<usize>, charge: Charge, mut to: impl FnMut(usize, bool)) {
+    /// The threads that can take one more step, each with whether that costs a preemption, which may be too much; what
+    /// should be tried first comes last.
+    fn moves(
+        &self,
+        taken: &[u32],
+        last: Option<usize>,
+        charge: Charge,
+        affordable: bool,
+        mut to: impl FnMut(usize, bool),
+    ) {
         let preempts = last.is_some_and(|last| self.preempts(taken, last, charge));
-        let others = (0..taken.len()).filter(|thread| Some(*thread) != last);
+        let others = (0..taken.len()).filter(|thread| Some(*thread) != last && (affordable || !preempts));
         for thread in others.chain(last).filter(|thread| self.available(taken, *thread)) {
             if charge == Charge::Certain || !self.held_back(taken, thread) {
                 to(thread, preempts && Some(thread) != last);

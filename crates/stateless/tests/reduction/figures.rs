@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use selvedge_core::Bounds;
 use selvedge_stateless::strategy::{Bpor, CbPor, Dpor, Optimal};
-use selvedge_stateless::{Choice, Finished, Point, Prefix, Settings, StateHash, Strategy, explore};
+use selvedge_stateless::{Choice, Explorer, Finished, Point, Prefix, Settings, StateHash, Strategy, explore};
 use selvedge_testgen::{Graph, History, Interpreter, Limits, Machine, Performed, Program};
 
 use crate::LIMITS;
@@ -183,6 +183,21 @@ fn source_sets_begin_executions_that_wakeup_trees_do_not() {
         assert_eq!(case.search(&mut optimal).unwrap().executions, orders as u64, "{text}");
         assert_eq!((dpor.blocked() > 0, optimal.blocked()), (true, 0), "{text}");
     }
+}
+
+/// A race that two executions have in common is planned with what does not depend on it, and that is another sequence in
+/// the second.
+#[test]
+fn a_race_is_turned_round_after_every_execution_that_has_it() {
+    let text = "spawn 1; spawn 2; spawn 3; spawn 4 | store 1 1 | add 0 | lock 2; load 1; unlock 2; load 0 | add 0; add 0; \
+                lock 2; unlock 2";
+    let interpreter = Interpreter::new(text.parse().unwrap());
+    for strategy in [&mut Dpor::new() as &mut dyn Strategy, &mut Optimal::new()] {
+        let mut explorer = Explorer::new(&interpreter, Settings::default()).unwrap();
+        explorer.search(strategy, &mut |_| {}).unwrap();
+        assert_eq!(explorer.terminal_orders().count(), 32);
+    }
+    assert_eq!(crate::verify::optimal_among_others(&text.parse().unwrap()), Some(Ok(())));
 }
 
 /// A step that still sleeps at a leaf of the wakeup tree, because the exchange that was to wake it failed and

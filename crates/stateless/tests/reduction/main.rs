@@ -134,6 +134,55 @@ fn optimal_within_a_bound_runs_every_terminal_order_within_it_once() {
     verify_all(LIMITS, 60, |case| case.optimal_within_bounds());
 }
 
+/// Programs of some threads with some steps each: more than can be enumerated.
+#[test]
+fn optimal_reaches_what_other_searches_reach_on_larger_programs() {
+    let times: u64 = std::env::var("SELVEDGE_LONG").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let (mut verified, mut wrong) = (0, Vec::new());
+    for seed in 0..40 * times {
+        let program = generate_larger(seed);
+        match verify::optimal_among_others(&program) {
+            None => {}
+            Some(Ok(())) => verified += 1,
+            Some(Err(why)) => wrong.push(format!("{seed}: {program}\n    {why}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{verified} as they should be, but:\n  {}", wrong.join("\n  "));
+    println!("{verified} of {} larger programs verified", 40 * times);
+    assert!(verified * 3 >= 40 * times, "most programs must be small enough to search");
+}
+
+/// Two to four threads, which do the same kinds of things to the same few objects.
+fn generate_larger(seed: u64) -> Program {
+    let mut state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut below = |n: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) % n
+    };
+    let (threads, objects) = (2 + below(3), 1 + below(3));
+    let (length, kinds) = (if threads == 2 { 3 + below(6) } else { 1 + below(3) }, 3 + 3 * below(2));
+    let mut body = || {
+        let mut statements = Vec::new();
+        for _ in 0..length {
+            let object = below(objects);
+            statements.push(match below(kinds) {
+                0 => format!("load {object}"),
+                1 => format!("add {object}"),
+                2 => format!("store {object} 1"),
+                3 => format!("lock {object}; load {}; unlock {object}", below(objects)),
+                4 => format!("lock {object}; unlock {object}"),
+                _ => format!("try-lock {object}; unlock {object}"),
+            });
+        }
+        statements.join("; ")
+    };
+    let bodies: Vec<String> = (0..threads).map(|_| body()).collect();
+    let spawns: Vec<String> = (1..threads).map(|thread| format!("spawn {thread}")).collect();
+    format!("{}; {}", spawns.join("; "), bodies.join(" | ")).parse().expect("a program")
+}
+
 #[test]
 fn optimal_within_the_fair_bound() {
     for yields in 0..=1 {

@@ -71,6 +71,45 @@ fn cannot_be_told_before(statement: &Statement) -> bool {
     )
 }
 
+/// Of a program that may be too large to enumerate: `optimal` reaches the terminal orders that `dpor` reaches, and within
+/// a bound those that `cb-por` reaches, none of them twice. Nothing is said of a program in which something goes wrong, or
+/// that is too large for these too.
+pub(crate) fn optimal_among_others(program: &Program) -> Option<Verified> {
+    const MOST: u64 = 2_000;
+    let interpreter = Interpreter::new(program.clone());
+    let search = |strategy: &mut dyn Strategy| {
+        let settings = Settings {
+            yields: None,
+            keep_going: true,
+            shorten: 0,
+            max_executions: Some(MOST),
+            coverage: Coverage::Orders,
+            ..Settings::default()
+        };
+        let mut explorer = Explorer::new(&interpreter, settings).expect("it can be run");
+        let outcome = explorer.search(strategy, &mut |_| ()).expect("it is deterministic");
+        let orders: HashSet<StateHash> = explorer.terminal_orders().map(|(order, _)| order).collect();
+        outcome.holds().then_some((outcome.statistics.executions.unwrap_or(0), orders))
+    };
+    let (_, all) = search(&mut Dpor::new())?;
+    let (_, found) = search(&mut Optimal::new())?;
+    if let Err(why) = equal("orders", found.intersection(&all).count(), all.len()) {
+        return Some(Err(why));
+    }
+    for bound in 0..=3 {
+        let (_, expected) = search(&mut CbPor::new(Some(bound), None).at_bound())?;
+        let mut optimal = Optimal::bounded(bound).at_bound();
+        let (executions, found) = search(&mut optimal)?;
+        let complete = executions - optimal.blocked() - optimal.cut_off();
+        let same =
+            equal(&format!("orders at {bound}"), found.intersection(&expected).count(), expected.len());
+        if let Err(why) = same.and(equal("complete executions", complete, expected.len() as u64)) {
+            return Some(Err(why));
+        }
+    }
+    Some(Ok(()))
+}
+
 impl Case {
     pub(crate) fn new(program: &Program, limits: Limits) -> Option<Case> {
         let brute = enumerate(program, limits)?;
