@@ -504,13 +504,16 @@ impl Strategy for Optimal {
                     _ => return false,
                 }
             };
-            node.taken.stale = node.child_cut;
             node.cut |= node.child_cut;
             node.child_cut = false;
             node.taken.ends |= node.child_held;
             node.held_below |= node.child_held;
             node.child_held = node.held;
             node.asleep.push(node.taken.clone());
+            if node.cut {
+                // What was planned because of another may have been left to a branch that was cut.
+                node.asleep.iter_mut().for_each(|taken| taken.stale = true);
+            }
             let here = Here { graph: &self.graph, event: depth - 1, bound: self.bound, yields: self.yields };
             let mut next = node.next_branch(here);
             if next.is_none() && (node.cut && self.bound.is_some() || node.held_below) {

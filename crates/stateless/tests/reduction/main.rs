@@ -139,16 +139,25 @@ fn optimal_within_a_bound_runs_every_terminal_order_within_it_once() {
 fn optimal_reaches_what_other_searches_reach_on_larger_programs() {
     let times: u64 = std::env::var("SELVEDGE_LONG").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let (mut verified, mut wrong) = (0, Vec::new());
+    let mut all = verify::Counts::default();
     for seed in 0..40 * times {
         let program = generate_larger(seed);
         match verify::optimal_among_others(&program) {
             None => {}
-            Some(Ok(())) => verified += 1,
+            Some(Ok(counts)) => {
+                verified += 1;
+                all.iter_mut().flatten().zip(counts.iter().flatten()).for_each(|(all, one)| *all += one);
+            }
             Some(Err(why)) => wrong.push(format!("{seed}: {program}\n    {why}")),
         }
     }
     assert!(wrong.is_empty(), "{verified} as they should be, but:\n  {}", wrong.join("\n  "));
     println!("{verified} of {} larger programs verified", 40 * times);
+    for (bound, [orders, optimal, bpor, unbounded]) in all.iter().enumerate() {
+        println!(
+            "bound {bound}: {orders} orders, optimal {optimal}, bpor {bpor}, optimal without a bound {unbounded}"
+        );
+    }
     assert!(verified * 3 >= 40 * times, "most programs must be small enough to search");
 }
 

@@ -71,10 +71,14 @@ fn cannot_be_told_before(statement: &Statement) -> bool {
     )
 }
 
+/// For bounds 0 to 3: terminal orders within the bound, and executions of `optimal`, of `bpor`, and of `optimal` without a
+/// bound.
+pub(crate) type Counts = [[u64; 4]; 4];
+
 /// Of a program that may be too large to enumerate: `optimal` reaches the terminal orders that `dpor` reaches, and within
 /// a bound those that `cb-por` reaches, none of them twice. Nothing is said of a program in which something goes wrong, or
 /// that is too large for these too.
-pub(crate) fn optimal_among_others(program: &Program) -> Option<Verified> {
+pub(crate) fn optimal_among_others(program: &Program) -> Option<Result<Counts, String>> {
     const MOST: u64 = 2_000;
     let interpreter = Interpreter::new(program.clone());
     let search = |strategy: &mut dyn Strategy| {
@@ -91,23 +95,25 @@ pub(crate) fn optimal_among_others(program: &Program) -> Option<Verified> {
         let orders: HashSet<StateHash> = explorer.terminal_orders().map(|(order, _)| order).collect();
         outcome.holds().then_some((outcome.statistics.executions.unwrap_or(0), orders))
     };
+    let none_missing = |what: &str, found: &HashSet<StateHash>, expected: &HashSet<StateHash>| {
+        equal(what, found.intersection(expected).count(), expected.len())
+    };
     let (_, all) = search(&mut Dpor::new())?;
-    let (_, found) = search(&mut Optimal::new())?;
-    if let Err(why) = equal("orders", found.intersection(&all).count(), all.len()) {
-        return Some(Err(why));
-    }
-    for bound in 0..=3 {
+    let (unbounded, found) = search(&mut Optimal::new())?;
+    let mut verified = none_missing("orders", &found, &all);
+    let mut counts = Counts::default();
+    for (bound, counts) in (0..).zip(&mut counts) {
         let (_, expected) = search(&mut CbPor::new(Some(bound), None).at_bound())?;
+        let (bpor, _) = search(&mut Bpor::new(Some(bound), false).at_bound())?;
         let mut optimal = Optimal::bounded(bound).at_bound();
         let (executions, found) = search(&mut optimal)?;
         let complete = executions - optimal.blocked() - optimal.cut_off();
-        let same =
-            equal(&format!("orders at {bound}"), found.intersection(&expected).count(), expected.len());
-        if let Err(why) = same.and(equal("complete executions", complete, expected.len() as u64)) {
-            return Some(Err(why));
-        }
+        verified = verified
+            .and_then(|()| none_missing(&format!("orders at {bound}"), &found, &expected))
+            .and_then(|()| equal("complete executions", complete, expected.len() as u64));
+        *counts = [expected.len() as u64, executions, bpor, unbounded];
     }
-    Some(Ok(()))
+    Some(verified.map(|()| counts))
 }
 
 impl Case {
