@@ -641,12 +641,14 @@ impl Strategy for Optimal {
         let Decision::Thread(preferred) = point.without_preemption() else {
             unreachable!("a choice between threads")
         };
-        let others = point.enabled.iter().filter(|thread| *thread != preferred);
         let awake =
             |thread: &ThreadId| !covered(asleep, &Step { thread: record.name(*thread), values: Vec::new() });
-        let order = std::iter::once(preferred).chain(others).filter(awake);
+        let order = || {
+            let others = point.enabled.iter().filter(|thread| *thread != preferred);
+            std::iter::once(preferred).chain(others).filter(awake)
+        };
         let Some(most) = self.bound else {
-            let first = order.map(Decision::Thread).next();
+            let first = order().map(Decision::Thread).next();
             *held = first.is_none() && point.held_back && self.yields.is_some();
             return first.map_or(Choice::Prune, Choice::Take);
         };
@@ -658,11 +660,10 @@ impl Strategy for Optimal {
             }
         }
         *noted = point.step + 1;
-        let mut order: Vec<ThreadId> = order.collect();
-        if point.running != Some(preferred) {
-            // Those that have begun first: they have to go on some time, and it may not get cheaper.
-            order.sort_by_key(|thread| !point.decisions.contains(&Decision::Thread(*thread)));
-        }
+        // After a switch those that have begun come first: they have to go on some time, and it may not get cheaper.
+        let goes_on = point.running == Some(preferred);
+        let begun = |thread: &ThreadId| goes_on || point.decisions.contains(&Decision::Thread(*thread));
+        let order = order().filter(begun).chain(order().filter(|thread| !begun(thread)));
         let left = asleep.iter().filter(|taken| taken.number > 0).count() as u32;
         let mut built = false;
         for thread in order {
