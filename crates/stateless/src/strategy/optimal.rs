@@ -116,10 +116,9 @@ struct Node {
 struct TurnedRound {
     /// The first event.
     event: usize,
-    /// The thread of the second, how many steps it had taken, and the values that it is to choose.
+    /// The thread of the second, and how many steps it had taken.
     thread: ThreadId,
     number: usize,
-    values: Vec<u32>,
 }
 
 /// A step that was taken.
@@ -398,21 +397,17 @@ impl Optimal {
         for race in &races {
             let node = &self.path[race.event];
             if !node.tree.is_empty() && !(self.bound.is_some() && (node.cut || node.child_cut)) {
-                self.plan(race.event, race.thread, race.number, race.values.clone());
+                self.plan(race.event, race.thread, race.number, Vec::new());
             }
         }
         self.races = races;
         for index in 0..self.graph.reduced.len() {
             let race = self.graph.reduced[index];
             let number = self.graph.second_number(&race);
-            self.turn_round(race.event as usize, race.thread, number, Vec::new());
+            let (event, thread) = (race.event as usize, race.thread);
+            self.plan(event, thread, number, Vec::new());
+            self.races.push(TurnedRound { event, thread, number });
         }
-    }
-
-    /// Plans a race the other way round, and again after the executions that have it too.
-    fn turn_round(&mut self, event: usize, thread: ThreadId, number: usize, values: Vec<u32>) {
-        self.plan(event, thread, number, values.clone());
-        self.races.push(TurnedRound { event, thread, number, values });
     }
 
     /// Plans every choice of a value from an event on with the other values.
@@ -425,7 +420,7 @@ impl Optimal {
                 for value in (0..arity).filter(|value| *value != values[at]) {
                     let mut other = values[..at].to_vec();
                     other.push(value);
-                    self.turn_round(event, thread, number as usize, other);
+                    self.plan(event, thread, number as usize, other);
                 }
             }
         }

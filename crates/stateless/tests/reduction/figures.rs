@@ -215,6 +215,13 @@ fn a_step_that_sleeps_at_a_leaf_covers_nothing() {
     assert_eq!(Case::new(&text.parse().unwrap(), LIMITS).unwrap().optimal(), Ok(()));
 }
 
+/// The other values of a choice are planned once: a later execution that makes it too has nothing to add.
+#[test]
+fn a_choice_is_not_planned_again_after_the_next_execution() {
+    let text = "spawn 1; choose 2; load 1 | choose 2; load 0; store-next 0";
+    assert_eq!(Case::new(&text.parse().unwrap(), LIMITS).unwrap().optimal(), Ok(()));
+}
+
 /// A waiter that has been notified only reads its condition variable, also where it has not been run.
 #[test]
 fn what_a_notified_waiter_does_is_foreseen() {
