@@ -171,7 +171,8 @@ fn generate_larger(seed: u64) -> Program {
         (state >> 11) % n
     };
     let (threads, objects) = (2 + below(3), 1 + below(3));
-    let (length, kinds) = (if threads == 2 { 3 + below(6) } else { 1 + below(3) }, 3 + 3 * below(2));
+    let (length, kinds) =
+        (if threads == 2 { 3 + below(6) } else { 1 + below(3) }, [3, 6, 8, 8][below(4) as usize]);
     let mut body = || {
         let mut statements = Vec::new();
         for _ in 0..length {
@@ -182,7 +183,9 @@ fn generate_larger(seed: u64) -> Program {
                 2 => format!("store {object} 1"),
                 3 => format!("lock {object}; load {}; unlock {object}", below(objects)),
                 4 => format!("lock {object}; unlock {object}"),
-                _ => format!("try-lock {object}; unlock {object}"),
+                5 => format!("try-lock {object}; unlock {object}"),
+                6 => format!("choose 2; store-next {object}"),
+                _ => format!("choose 2; load {object}"),
             });
         }
         statements.join("; ")
