@@ -64,11 +64,8 @@ pub(crate) struct NativeExecution<'a> {
     current: u32,
     step: Step,
     events: Vec<LocalEvent>,
-    /// How many steps the program has rightly taken by itself, less what it has cost that it has taken others: in steps
-    /// that it could have asked for meanwhile.
+    /// How often the program has rightly gone on by itself, less how often it has not.
     foresight: i32,
-    /// How long the last execution took that was begun.
-    took: Duration,
     /// The program stopped answering.
     lost: Option<Stop>,
     /// The execution, if it was run ahead of time.
@@ -80,10 +77,6 @@ pub(crate) struct NativeExecution<'a> {
 
 /// Below this, programs do not go on by themselves.
 const BLIND: i32 = -4;
-const MOST_FORESIGHT: i32 = 1024;
-/// How long it takes to ask for a decision; and for a scout, that does not look for its turn, but waits for it.
-const ASKING: Duration = Duration::from_micros(1);
-const ASKING_BETWEEN_OTHERS: Duration = Duration::from_micros(10);
 /// How often a scout looks whether it is to end.
 const SLICE: Duration = Duration::from_millis(20);
 
@@ -104,7 +97,6 @@ impl<'a> NativeExecution<'a> {
             step: Step::default(),
             events: Vec::new(),
             foresight: 0,
-            took: Duration::ZERO,
             lost: None,
             kept: None,
             company,
@@ -130,9 +122,8 @@ impl<'a> NativeExecution<'a> {
                 let began = Instant::now();
                 self.zygote.request(&self.planned, self.foresight > BLIND);
                 self.wait();
-                self.took = began.elapsed();
                 if let Company::Scouts(pool) = &mut self.company {
-                    pool.took(self.took);
+                    pool.took(began.elapsed());
                 }
             }
         }
@@ -605,7 +596,7 @@ impl Execution for NativeExecution<'_> {
         self.decided.push(decision);
         match self.next {
             Next::Taken(taken) if taken == answer(decision).pack() => {
-                self.foresight = (self.foresight + 1).min(MOST_FORESIGHT);
+                self.foresight = (self.foresight + 1).min(64);
                 self.prepare_step(decision);
             }
             Next::Asks if self.kept.is_none() => {
@@ -614,9 +605,7 @@ impl Execution for NativeExecution<'_> {
             }
             Next::Taken(_) | Next::Asks => {
                 if self.next != Next::Asks {
-                    let asking = if self.is_scout() { ASKING_BETWEEN_OTHERS } else { ASKING };
-                    let steps = self.took.as_nanos() / asking.as_nanos();
-                    self.foresight = (self.foresight - steps.clamp(8, 512) as i32).max(BLIND);
+                    self.foresight = (self.foresight - 32).max(BLIND);
                 }
                 if let Err(stop) = self.begin_again() {
                     return Event::Stopped(self.pending(ThreadId(self.current)), Box::new(stop));
