@@ -10,7 +10,7 @@
 //! 2. Which races can be turned round is found out from the graph, also where a thread had to wait: the
 //!    second operation of a race is any that some thread was about to do, performed or not.
 //! 3. A step that chooses a value races with the same step choosing another one: what does not depend on it,
-//!    and then the step with the other value, is a sequence to be explored.
+//!    and then the step with the other value, is a sequence to be explored. It is planned once.
 //! 4. A step that ends an execution (a violation) depends on everything, which is known only once it has
 //!    been taken. Every other thread that could go on before it is tried there too. Two steps that race for a
 //!    tracked cell depend on each other, which is known only once the race has ended an execution: it is turned
@@ -22,6 +22,8 @@
 //!    it is left out of the sequence instead, with what depends on it. The same holds below a step that is
 //!    uncertain (deviation 2 of `wakeup.rs`), and after deviation 4. It can make the search begin an
 //!    execution which is covered already; that is ended when every thread that could go on is asleep.
+//! 6. Races that an execution has in common with the one before are turned round again only where something is still
+//!    to be run: elsewhere, what was planned for them has been explored.
 //!
 //! Within a bound on preemptions the search keeps to the partial orders that [`prefix_cost`](super::prefix_cost)
 //! allows. The terminal orders within the bound are a set of partial orders, not of schedules, so sleep sets are as
@@ -41,17 +43,21 @@
 //!
 //! A failure is reported with the fewest preemptions that lead to it, and only once the bound allows these.
 
+mod plans;
+mod sleep;
+
 use std::cell::RefCell;
 
-use selvedge_core::{Access, Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
+use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
 
+use self::plans::TurnedRound;
+use self::sleep::{Taken, covered, goes_on_within, stays_asleep, wake};
 use super::backtrack::last_thread;
 use super::bound_conflicts::{is_inert, schedule, steps_before};
 use super::prefix_cost::PartialOrder;
-use super::wakeup::{Branch, Planned, Sequence, Step, insert, leftmost};
+use super::wakeup::{Branch, Step, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
-use crate::config::Status;
-use crate::graph::{Event, Graph, Races};
+use crate::graph::{Graph, Races};
 use crate::program::Onward;
 
 /// Every terminal partial order, exactly once; or every one within a bound on preemptions. Loops that wait by
@@ -109,36 +115,6 @@ struct Node {
     held: bool,
     held_below: bool,
     child_held: bool,
-}
-
-/// A race that was planned the other way round.
-#[derive(Clone, Debug)]
-struct TurnedRound {
-    /// The first event.
-    event: usize,
-    /// The thread of the second, and how many steps it had taken.
-    thread: ThreadId,
-    number: usize,
-}
-
-/// A step that was taken.
-#[derive(Clone, Debug)]
-struct Taken {
-    step: Step,
-    /// How many steps its thread had taken before.
-    number: u32,
-    /// For each of its values, how many there were.
-    arities: Vec<u32>,
-    op: Op,
-    /// The steps that raced with it for a cell: their threads, and how many steps these had taken before.
-    racers: Vec<(u64, u32)>,
-    /// For one that sleeps: nothing that was planned will wake it.
-    stale: bool,
-    /// It ended the execution, or after it the fair bound held a thread back: it sleeps in no other state.
-    ends: bool,
-    /// Nothing can conflict with it any more, and it costs nothing: whatever is done first, it could have
-    /// been taken before.
-    inert: bool,
 }
 
 /// Where the execution that runs is.
@@ -280,195 +256,6 @@ impl Optimal {
         let thread = |step: &Step| self.graph.threads.iter().position(|line| line.name == step.thread);
         let known = steps.iter().map_while(move |step| Some((ThreadId(thread(step)? as u32), step)));
         known.flat_map(|(thread, step)| decisions(thread, step))
-    }
-
-    /// How many objects had a number before an event.
-    fn known_before(&self, event: usize) -> usize {
-        let lines = self
-            .graph
-            .threads
-            .iter()
-            .filter(|line| line.creator.is_none_or(|creator| (creator as usize) < event));
-        let announced = lines.flat_map(|line| {
-            let taken = line.events.partition_point(|other| (*other as usize) < event);
-            line.pending.iter().take(taken + 1).flat_map(|(op, _)| op.touches())
-        });
-        announced.map(|(object, _)| object.index() + 1).max().unwrap_or(0)
-    }
-
-    /// The steps after an event that do not depend on it.
-    fn independent_of(&self, event: usize) -> (Sequence, Vec<Option<usize>>) {
-        let mut sequence = Sequence { steps: Vec::new(), known: self.known_before(event) };
-        let mut places = vec![None; self.graph.events.len()];
-        for index in event + 1..self.graph.events.len() {
-            if !self.graph.happens_before(event, index) {
-                places[index] = Some(sequence.steps.len());
-                let taken = &self.path[index].taken;
-                let creator = self.graph.threads[self.graph.events[index].thread.index()].creator;
-                sequence.steps.push(Planned {
-                    step: taken.step.clone(),
-                    op: taken.op,
-                    performed: true,
-                    creator: creator.and_then(|creator| places[creator as usize]),
-                });
-            }
-        }
-        (sequence, places)
-    }
-
-    /// What an operation will do after a sequence from an event, where more is known than what it announces.
-    fn expected(&self, op: Op, event: usize, thread: ThreadId, sequence: &Sequence) -> Op {
-        match op.kind {
-            // A waiter that was notified has nothing to take back.
-            OpKind::Wake if op.access == Access::Write => {
-                let lengths = steps_after(&self.graph, event, &sequence.steps);
-                let signalled = self.graph.status(&lengths, thread) == Status::Enabled;
-                Op { access: if signalled { Access::Read } else { op.access }, ..op }
-            }
-            // Where another was not the last, neither is this one.
-            OpKind::Disconnect => {
-                let Event { thread, number, op: first, .. } = self.graph.events[event];
-                let announced = self.graph.threads[thread.index()].pending[number as usize].0;
-                if announced == op && first.also.is_none() { first } else { op }
-            }
-            _ => op,
-        }
-    }
-
-    /// Plans what follows from an event: the steps that do not depend on it, and then this one.
-    fn plan(&mut self, event: usize, thread: ThreadId, number: usize, values: Vec<u32>) {
-        let line = &self.graph.threads[thread.index()];
-        let Some((op, _)) = line.pending.get(number) else { return };
-        let (name, creator) = (line.name, line.creator);
-        let (mut sequence, places) = self.independent_of(event);
-        let op = self.expected(*op, event, thread, &sequence);
-        sequence.steps.push(Planned {
-            step: Step { thread: name, values },
-            op,
-            performed: false,
-            creator: creator.and_then(|creator| places[creator as usize]),
-        });
-        for taken in &self.path[event].asleep {
-            let covered = if taken.stale || taken.ends || !taken.racers.is_empty() {
-                !sequence.leave_out(&taken.step)
-            } else {
-                sequence.may_begin_with(&taken.step, &taken.op)
-            };
-            if covered {
-                return;
-            }
-        }
-        let graph = &self.graph;
-        let next_op = |thread: u64, steps: usize| {
-            let line = graph.threads.iter().find(|line| line.name == thread)?;
-            let before = line.events.partition_point(|other| (*other as usize) < event);
-            line.pending.get(before + steps).map(|(op, _)| *op)
-        };
-        let node = &mut self.path[event];
-        let asleep = &node.asleep;
-        let wanted = || {
-            let Some(most) = self.bound else { return true };
-            let before_last = &sequence.steps[..sequence.steps.len() - 1];
-            let lengths = steps_after(graph, event, before_last);
-            let sleepers = sleepers(asleep, graph, |taken| {
-                sequence.steps.iter().all(|planned| {
-                    planned.step.thread != taken.step.thread && !planned.op.conflicts_with(&taken.op)
-                })
-            });
-            PartialOrder::new(graph, lengths, self.yields).and(thread.index()).asleep(sleepers).within(most)
-        };
-        if !insert(&mut node.tree, &sequence, &next_op, wanted) {
-            node.cut = true;
-            node.child_cut = true;
-            self.cut = true;
-        }
-    }
-
-    /// Plans every race of the execution the other way round. The first `common` events are also those of the last one:
-    /// its races are planned again where what was planned is still to be run, because the sequences that go with them
-    /// now may be others, of steps that come after the race.
-    fn turn_races_round(&mut self, common: usize) {
-        let mut races = std::mem::take(&mut self.races);
-        races.retain(|race| {
-            let line = self.graph.threads.get(race.thread.index());
-            let second = line.and_then(|line| line.events.get(race.number));
-            second.is_some_and(|event| (*event as usize) < common)
-        });
-        for race in &races {
-            let node = &self.path[race.event];
-            if !node.tree.is_empty() && !(self.bound.is_some() && (node.cut || node.child_cut)) {
-                self.plan(race.event, race.thread, race.number, Vec::new());
-            }
-        }
-        self.races = races;
-        for index in 0..self.graph.reduced.len() {
-            let race = self.graph.reduced[index];
-            let number = self.graph.second_number(&race);
-            let (event, thread) = (race.event as usize, race.thread);
-            self.plan(event, thread, number, Vec::new());
-            self.races.push(TurnedRound { event, thread, number });
-        }
-    }
-
-    /// Plans every choice of a value from an event on with the other values.
-    fn choose_otherwise(&mut self, first: usize) {
-        for event in first..self.graph.events.len() {
-            let Taken { step, arities, .. } = &self.path[event].taken;
-            let (values, arities) = (step.values.clone(), arities.clone());
-            let (thread, number) = (self.graph.events[event].thread, self.graph.events[event].number);
-            for (at, arity) in arities.into_iter().enumerate() {
-                for value in (0..arity).filter(|value| *value != values[at]) {
-                    let mut other = values[..at].to_vec();
-                    other.push(value);
-                    self.plan(event, thread, number as usize, other);
-                }
-            }
-        }
-    }
-
-    /// Plans a data race the other way round. That two accesses to a cell depend on each other is known only
-    /// once they have raced.
-    fn turn_data_race_round(&mut self, first: usize) {
-        let last = self.graph.events.len() - 1;
-        let second = self.graph.events[last];
-        let creator = self.graph.threads[second.thread.index()].creator;
-        let needed = (first..last).any(|event| {
-            let other = &self.graph.events[event];
-            let before = other.thread == second.thread
-                || creator == Some(event as u32)
-                || other.op.conflicts_with(&second.op);
-            before && self.graph.happens_before(first, event)
-        });
-        if needed {
-            return;
-        }
-        let Step { thread, values } = self.path[last].taken.step.clone();
-        let node = &mut self.path[first];
-        if !node.taken.racers.contains(&(thread, second.number)) {
-            node.taken.racers.push((thread, second.number));
-        }
-        self.plan(first, second.thread, second.number as usize, values);
-    }
-
-    /// Plans every thread that could have gone on instead of the step that ended the execution.
-    fn go_on_otherwise(&mut self) {
-        let Some(last) = self.path.len().checked_sub(1) else { return };
-        if self.bound.is_some() {
-            let node = &mut self.path[last];
-            (node.cut, node.child_cut) = (true, true);
-            return;
-        }
-        let known = self.known_before(last);
-        let node = &mut self.path[last];
-        for thread in node.enabled.iter().filter(|thread| *thread != node.thread) {
-            let line = &self.graph.threads[thread.index()];
-            let step = Step { thread: line.name, values: Vec::new() };
-            let listed = covered(&node.asleep, &step) || node.tree.iter().any(|branch| branch.step == step);
-            if !listed {
-                let op = line.pending.get(line.events.len()).map_or(Op::default(), |(op, _)| *op);
-                node.tree.push(Branch::leaf(step, op, known));
-            }
-        }
     }
 }
 
@@ -828,69 +615,4 @@ struct Here<'a> {
     event: usize,
     bound: Option<u32>,
     yields: Option<u32>,
-}
-
-/// What a thread's step after the first so many events costs, with all that sleeps woken later, if that is within the
-/// bound; see [`PartialOrder::cost`].
-fn goes_on_within(
-    graph: &Graph,
-    event: usize,
-    thread: ThreadId,
-    asleep: &[Taken],
-    most: u32,
-    yields: Option<u32>,
-) -> Option<(u32, Option<usize>)> {
-    let lengths = steps_before(graph, event);
-    let line = &graph.threads[thread.index()];
-    let next = line.pending.get(lengths[thread.index()] as usize).map_or(Op::default(), |(op, _)| *op);
-    let sleepers =
-        sleepers(asleep, graph, |taken| taken.step.thread != line.name && !taken.op.conflicts_with(&next));
-    PartialOrder::new(graph, lengths, yields).and(thread.index()).asleep(sleepers).cost(most)
-}
-
-/// The threads all of whose next steps sleep and still do after something. What raced for a cell may be woken by more
-/// than conflicts.
-fn sleepers(asleep: &[Taken], graph: &Graph, still: impl Fn(&Taken) -> bool) -> ThreadSet {
-    let sleeps = |name: u64| {
-        let mut own = asleep.iter().filter(|taken| taken.step.thread == name).peekable();
-        own.peek().is_some()
-            && own.all(|taken| !taken.ends && taken.racers.is_empty() && still(taken))
-            && covered(asleep, &Step { thread: name, values: Vec::new() })
-    };
-    let threads = (0..graph.threads.len()).filter(|index| sleeps(graph.threads[*index].name));
-    threads.map(|index| ThreadId(index as u32)).collect()
-}
-
-/// How many steps each thread has taken before an event and then in a sequence from there.
-fn steps_after(graph: &Graph, event: usize, sequence: &[Planned]) -> Vec<u32> {
-    let mut lengths = steps_before(graph, event);
-    for planned in sequence {
-        let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
-        lengths[thread.expect("a thread of this execution")] += 1;
-    }
-    lengths
-}
-
-fn stays_asleep(taken: &Taken, thread: u64, number: impl Fn() -> u32, op: &Op) -> bool {
-    taken.step.thread != thread
-        && !taken.op.conflicts_with(op)
-        && !taken.racers.iter().any(|racer| racer.0 == thread && racer.1 == number())
-}
-
-/// Wakes those that depend on a step.
-fn wake(asleep: &mut Vec<Taken>, by: &Taken) {
-    asleep.retain(|taken| stays_asleep(taken, by.step.thread, || by.number, &by.op));
-}
-
-/// Whether a step sleeps, whatever the values that it has still to choose.
-fn covered(asleep: &[Taken], step: &Step) -> bool {
-    let mut agreeing = asleep.iter().filter(|taken| taken.step.agrees(step));
-    let Some(first) = agreeing.next() else { return false };
-    if first.step.values.len() <= step.values.len() {
-        return true;
-    }
-    (0..first.arities[step.values.len()]).all(|value| {
-        let values = step.values.iter().copied().chain([value]).collect();
-        covered(asleep, &Step { thread: step.thread, values })
-    })
 }

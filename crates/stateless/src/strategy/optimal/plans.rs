@@ -1,0 +1,223 @@
+//! What the search learns from an execution: sequences to be run, planned in the wakeup trees of the states that they
+//! begin in.
+
+use selvedge_core::{Access, Op, OpKind, ThreadId};
+
+use super::super::bound_conflicts::steps_before;
+use super::super::prefix_cost::PartialOrder;
+use super::super::wakeup::{Branch, Planned, Sequence, Step, insert};
+use super::Optimal;
+use super::sleep::{Taken, covered, sleepers};
+use crate::config::Status;
+use crate::graph::{Event, Graph};
+
+/// A race that was planned the other way round.
+#[derive(Clone, Debug)]
+pub(super) struct TurnedRound {
+    /// The first event.
+    event: usize,
+    /// The thread of the second, and how many steps it had taken.
+    thread: ThreadId,
+    number: usize,
+}
+
+impl Optimal {
+    /// How many objects had a number before an event.
+    fn known_before(&self, event: usize) -> usize {
+        let lines = self
+            .graph
+            .threads
+            .iter()
+            .filter(|line| line.creator.is_none_or(|creator| (creator as usize) < event));
+        let announced = lines.flat_map(|line| {
+            let taken = line.events.partition_point(|other| (*other as usize) < event);
+            line.pending.iter().take(taken + 1).flat_map(|(op, _)| op.touches())
+        });
+        announced.map(|(object, _)| object.index() + 1).max().unwrap_or(0)
+    }
+
+    /// The steps after an event that do not depend on it.
+    fn independent_of(&self, event: usize) -> (Sequence, Vec<Option<usize>>) {
+        let mut sequence = Sequence { steps: Vec::new(), known: self.known_before(event) };
+        let mut places = vec![None; self.graph.events.len()];
+        for index in event + 1..self.graph.events.len() {
+            if !self.graph.happens_before(event, index) {
+                places[index] = Some(sequence.steps.len());
+                let taken = &self.path[index].taken;
+                let creator = self.graph.threads[self.graph.events[index].thread.index()].creator;
+                sequence.steps.push(Planned {
+                    step: taken.step.clone(),
+                    op: taken.op,
+                    performed: true,
+                    creator: creator.and_then(|creator| places[creator as usize]),
+                });
+            }
+        }
+        (sequence, places)
+    }
+
+    /// What an operation will do after a sequence from an event, where more is known than what it announces.
+    fn expected(&self, op: Op, event: usize, thread: ThreadId, sequence: &Sequence) -> Op {
+        match op.kind {
+            // A waiter that was notified has nothing to take back.
+            OpKind::Wake if op.access == Access::Write => {
+                let lengths = steps_after(&self.graph, event, &sequence.steps);
+                let signalled = self.graph.status(&lengths, thread) == Status::Enabled;
+                Op { access: if signalled { Access::Read } else { op.access }, ..op }
+            }
+            // Where another was not the last, neither is this one.
+            OpKind::Disconnect => {
+                let Event { thread, number, op: first, .. } = self.graph.events[event];
+                let announced = self.graph.threads[thread.index()].pending[number as usize].0;
+                if announced == op && first.also.is_none() { first } else { op }
+            }
+            _ => op,
+        }
+    }
+
+    /// Plans what follows from an event: the steps that do not depend on it, and then this one.
+    pub(super) fn plan(&mut self, event: usize, thread: ThreadId, number: usize, values: Vec<u32>) {
+        let line = &self.graph.threads[thread.index()];
+        let Some((op, _)) = line.pending.get(number) else { return };
+        let (name, creator) = (line.name, line.creator);
+        let (mut sequence, places) = self.independent_of(event);
+        let op = self.expected(*op, event, thread, &sequence);
+        sequence.steps.push(Planned {
+            step: Step { thread: name, values },
+            op,
+            performed: false,
+            creator: creator.and_then(|creator| places[creator as usize]),
+        });
+        for taken in &self.path[event].asleep {
+            let covered = if taken.stale || taken.ends || !taken.racers.is_empty() {
+                !sequence.leave_out(&taken.step)
+            } else {
+                sequence.may_begin_with(&taken.step, &taken.op)
+            };
+            if covered {
+                return;
+            }
+        }
+        let graph = &self.graph;
+        let next_op = |thread: u64, steps: usize| {
+            let line = graph.threads.iter().find(|line| line.name == thread)?;
+            let before = line.events.partition_point(|other| (*other as usize) < event);
+            line.pending.get(before + steps).map(|(op, _)| *op)
+        };
+        let node = &mut self.path[event];
+        let asleep = &node.asleep;
+        let wanted = || {
+            let Some(most) = self.bound else { return true };
+            let before_last = &sequence.steps[..sequence.steps.len() - 1];
+            let lengths = steps_after(graph, event, before_last);
+            let sleepers = sleepers(asleep, graph, |taken| {
+                sequence.steps.iter().all(|planned| {
+                    planned.step.thread != taken.step.thread && !planned.op.conflicts_with(&taken.op)
+                })
+            });
+            PartialOrder::new(graph, lengths, self.yields).and(thread.index()).asleep(sleepers).within(most)
+        };
+        if !insert(&mut node.tree, &sequence, &next_op, wanted) {
+            node.cut = true;
+            node.child_cut = true;
+            self.cut = true;
+        }
+    }
+
+    /// Plans every race of the execution the other way round. The first `common` events are also those of the last one:
+    /// its races are planned again where what was planned is still to be run, because the sequences that go with them
+    /// now may be others, of steps that come after the race.
+    pub(super) fn turn_races_round(&mut self, common: usize) {
+        let mut races = std::mem::take(&mut self.races);
+        races.retain(|race| {
+            let line = self.graph.threads.get(race.thread.index());
+            let second = line.and_then(|line| line.events.get(race.number));
+            second.is_some_and(|event| (*event as usize) < common)
+        });
+        for race in &races {
+            let node = &self.path[race.event];
+            if !node.tree.is_empty() && !(self.bound.is_some() && (node.cut || node.child_cut)) {
+                self.plan(race.event, race.thread, race.number, Vec::new());
+            }
+        }
+        self.races = races;
+        for index in 0..self.graph.reduced.len() {
+            let race = self.graph.reduced[index];
+            let number = self.graph.second_number(&race);
+            let (event, thread) = (race.event as usize, race.thread);
+            self.plan(event, thread, number, Vec::new());
+            self.races.push(TurnedRound { event, thread, number });
+        }
+    }
+
+    /// Plans every choice of a value from an event on with the other values.
+    pub(super) fn choose_otherwise(&mut self, first: usize) {
+        for event in first..self.graph.events.len() {
+            let Taken { step, arities, .. } = &self.path[event].taken;
+            let (values, arities) = (step.values.clone(), arities.clone());
+            let (thread, number) = (self.graph.events[event].thread, self.graph.events[event].number);
+            for (at, arity) in arities.into_iter().enumerate() {
+                for value in (0..arity).filter(|value| *value != values[at]) {
+                    let mut other = values[..at].to_vec();
+                    other.push(value);
+                    self.plan(event, thread, number as usize, other);
+                }
+            }
+        }
+    }
+
+    /// Plans a data race the other way round. That two accesses to a cell depend on each other is known only
+    /// once they have raced.
+    pub(super) fn turn_data_race_round(&mut self, first: usize) {
+        let last = self.graph.events.len() - 1;
+        let second = self.graph.events[last];
+        let creator = self.graph.threads[second.thread.index()].creator;
+        let needed = (first..last).any(|event| {
+            let other = &self.graph.events[event];
+            let before = other.thread == second.thread
+                || creator == Some(event as u32)
+                || other.op.conflicts_with(&second.op);
+            before && self.graph.happens_before(first, event)
+        });
+        if needed {
+            return;
+        }
+        let Step { thread, values } = self.path[last].taken.step.clone();
+        let node = &mut self.path[first];
+        if !node.taken.racers.contains(&(thread, second.number)) {
+            node.taken.racers.push((thread, second.number));
+        }
+        self.plan(first, second.thread, second.number as usize, values);
+    }
+
+    /// Plans every thread that could have gone on instead of the step that ended the execution.
+    pub(super) fn go_on_otherwise(&mut self) {
+        let Some(last) = self.path.len().checked_sub(1) else { return };
+        if self.bound.is_some() {
+            let node = &mut self.path[last];
+            (node.cut, node.child_cut) = (true, true);
+            return;
+        }
+        let known = self.known_before(last);
+        let node = &mut self.path[last];
+        for thread in node.enabled.iter().filter(|thread| *thread != node.thread) {
+            let line = &self.graph.threads[thread.index()];
+            let step = Step { thread: line.name, values: Vec::new() };
+            let listed = covered(&node.asleep, &step) || node.tree.iter().any(|branch| branch.step == step);
+            if !listed {
+                let op = line.pending.get(line.events.len()).map_or(Op::default(), |(op, _)| *op);
+                node.tree.push(Branch::leaf(step, op, known));
+            }
+        }
+    }
+}
+
+/// How many steps each thread has taken before an event and then in a sequence from there.
+fn steps_after(graph: &Graph, event: usize, sequence: &[Planned]) -> Vec<u32> {
+    let mut lengths = steps_before(graph, event);
+    for planned in sequence {
+        let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
+        lengths[thread.expect("a thread of this execution")] += 1;
+    }
+    lengths
+}
