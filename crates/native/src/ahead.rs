@@ -472,7 +472,7 @@ impl Drop for Pool {
 /// Keeps the log of an execution as it is read.
 #[derive(Default)]
 pub(crate) struct Keeper {
-    run: Kept,
+    log: Vec<Record>,
     /// The log is too long to be kept, or there is something wrong with it.
     pub(crate) fails: bool,
 }
@@ -480,21 +480,21 @@ pub(crate) struct Keeper {
 impl Keeper {
     /// Begins with the next execution.
     pub(crate) fn clear(&mut self) {
-        self.run.log.clear();
+        self.log.clear();
         self.fails = false;
     }
 
     /// A record was read.
     pub(crate) fn note(&mut self, record: &Record) {
-        self.fails |= self.run.log.len() >= LONGEST;
+        self.fails |= self.log.len() >= LONGEST;
         if !self.fails {
-            self.run.log.push(*record);
+            self.log.push(*record);
         }
     }
 
     /// What was decided at the last point; the log does not say it where the program has asked.
     pub(crate) fn decided(&mut self, decision: u32) {
-        if let Some(record) = self.run.log.last_mut() {
+        if let Some(record) = self.log.last_mut() {
             record[0] = record[0] & u64::from(u32::MAX) | u64::from(decision) << 32;
         }
     }
@@ -504,7 +504,6 @@ impl Keeper {
         if self.fails {
             return None;
         }
-        let log = self.run.log[..].to_vec();
-        Some(Kept { log, status, text, output })
+        Some(Kept { log: self.log.clone(), status, text, output })
     }
 }
