@@ -52,8 +52,6 @@ pub(crate) struct Lattice {
     width: usize,
     /// Where each thread stands after so many of its steps.
     stands: Vec<Vec<Stand>>,
-    /// How many preemptions the execution had after each step, if it is known.
-    costs: Vec<u32>,
 }
 
 /// No step.
@@ -106,6 +104,19 @@ struct Step {
     thread: u32,
     /// The state after it, in the execution that the graph is of.
     after: u128,
+    /// The threads whose last step nothing depends on in that state.
+    frontier: Threads,
+    costs: Costs,
+}
+
+/// What an execution has cost up to one of its steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Costs {
+    /// So many preemptions at least has every execution that leads to the same state with a step of the same
+    /// thread.
+    pub(crate) least: u32,
+    /// So many this one had; more than any if that is not known.
+    pub(crate) run: u32,
 }
 
 /// What an event does to an object.
@@ -145,7 +156,7 @@ struct Stand {
 }
 
 /// A step that was taken back, and what was true before.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Removed {
     pub(crate) event: usize,
     hash: u128,
@@ -236,11 +247,8 @@ impl Lattice {
 
     /// The whole graph, of which the first so many events are those of the graph that was loaded before, and
     /// the state is all of that. After each of its steps from there on the execution had so many preemptions.
-    pub(crate) fn load(&mut self, graph: &Graph, common: usize, costs: impl Iterator<Item = u32>) {
+    pub(crate) fn load(&mut self, graph: &Graph, common: usize, mut costs: impl Iterator<Item = u32>) {
         self.unload(common);
-        self.costs.truncate(common);
-        self.costs.extend(costs);
-        self.length = graph.events.len();
         let mut initials = graph.words.initials();
         for index in 0..self.objects.len().max(initials.len()) {
             let initial = initials.next().unwrap_or(0);
@@ -249,19 +257,26 @@ impl Lattice {
             object.initial = initial;
         }
         self.keep_heirs(graph, common);
-        let mut log = graph.words.log_from(common as u32);
-        for index in common..graph.events.len() {
-            let changes = log.iter().take_while(|change| change.0 == index as u32).count();
-            self.load_event(graph, index, &log[..changes]);
-            log = &log[changes..];
-        }
         self.stands.resize_with(graph.threads.len(), Vec::new);
+        self.length = common;
         self.taken.clear();
         self.least = 0;
         self.masks = Masks::default();
         self.has_yields = false;
-        for thread in 0..graph.threads.len() {
-            self.load_thread(graph, common, thread);
+        for (thread, line) in graph.threads.iter().enumerate() {
+            let taken = line.events.partition_point(|event| (*event as usize) < common);
+            self.taken.push(taken as u32);
+            // What it does next may not have been known when the graph ended there.
+            self.stands[thread].truncate(taken);
+            let stand = self.load_stand(graph, thread);
+            self.least += stand.least();
+        }
+        let mut log = graph.words.log_from(common as u32);
+        for index in common..graph.events.len() {
+            let changes = log.iter().take_while(|change| change.0 == index as u32).count();
+            let run = costs.next().unwrap_or(u32::MAX);
+            self.load_event(graph, index, &log[..changes], run);
+            log = &log[changes..];
         }
     }
 
@@ -291,21 +306,24 @@ impl Lattice {
         }
     }
 
-    /// Notes what an event depends on.
-    fn load_heir(&mut self, graph: &Graph, index: usize) {
+    /// Notes what the next event depends on, and says whose last step nothing depends on after it.
+    fn load_heir(&mut self, graph: &Graph, index: usize) -> Threads {
         let event = &graph.events[index];
         let thread = event.thread.index();
         self.heirs.resize(self.heirs.len() + self.width, NONE);
         let before = event.number.checked_sub(1).map(|before| graph.threads[thread].events[before as usize]);
         let before = before.map_or(&[][..], |before| graph.clock(before as usize));
+        let mut frontier = self.steps.last().map_or(0, |step| step.frontier) | 1 << thread;
         for (other, (line, now)) in graph.threads.iter().zip(graph.clock(index)).enumerate() {
             let then = before.get(other).copied().unwrap_or(0);
             if other != thread && *now > then {
                 for past in &line.events[then as usize..*now as usize] {
                     self.heirs[*past as usize * self.width + thread] = event.number;
                 }
+                frontier &= !(Threads::from(*now == self.taken[other]) << other);
             }
         }
+        frontier
     }
 
     /// Whether something in the prefix depends on an event in it.
@@ -315,54 +333,58 @@ impl Lattice {
         row.iter().zip(&self.taken).any(|(heir, taken)| taken > heir)
     }
 
-    fn load_thread(&mut self, graph: &Graph, common: usize, thread: usize) {
+    /// Notes where a thread stands after the steps that it has taken.
+    fn load_stand(&mut self, graph: &Graph, thread: usize) -> Stand {
         let line = &graph.threads[thread];
         let fair = self.yields.is_some();
-        let stands = &mut self.stands[thread];
-        // What it does next may not have been known when the graph ended there.
-        stands.truncate(line.events.partition_point(|event| (*event as usize) < common));
-        while stands.len() <= line.events.len() {
-            let number = stands.len();
-            let before = stands.last().copied().unwrap_or_default();
-            let mut stand = before;
-            if number > 0 {
-                stand.last = line.events[number - 1];
-                stand.yielded = graph.events[stand.last as usize].op.yields();
-                stand.yields += u32::from(stand.yielded);
-            }
-            let ended = line.ended && number == line.events.len();
-            let gate = line.pending.get(number).map(|(_, gate)| gate).filter(|_| !ended);
-            let free = number > 0 && stand.is_free(fair);
-            // A thread that has not begun may not exist yet.
-            stand.open = gate == Some(&Gate::OPEN) && number > 0;
-            stand.ended = gate.is_none();
-            stand.left = stand.open && free;
-            let waits =
-                gate.filter(|gate| free && !gate.needs_signal && !gate.timed).and_then(|gate| gate.object);
-            stand.unless = waits.map(|object| {
-                let past = graph.clock(stand.last as usize);
-                let object = object.index();
-                let writes = self.objects.get(object).map_or(&[][..], |object| &object.writes);
-                (object as u32, writes.partition_point(|write| graph.contains(past, *write)) as u32)
-            });
-            if number == 1 {
-                stand.free_from = 1;
-            } else if number > 1 {
-                stand.follow(graph, number, &before, fair);
-            }
-            stands.push(stand);
+        let number = self.taken[thread] as usize;
+        let before = self.stands[thread].last().copied().unwrap_or_default();
+        let mut stand = before;
+        if number > 0 {
+            stand.last = line.events[number - 1];
+            stand.yielded = graph.events[stand.last as usize].op.yields();
+            stand.yields += u32::from(stand.yielded);
         }
-        let stand = &stands[line.events.len()];
-        self.least += stand.least();
-        self.masks.set(thread, stand);
+        let ended = line.ended && number == line.events.len();
+        let gate = line.pending.get(number).map(|(_, gate)| gate).filter(|_| !ended);
+        let free = number > 0 && stand.is_free(fair);
+        let is_open = gate.is_some_and(Gate::is_open);
+        // A thread that has not begun may not exist yet.
+        stand.open = is_open && number > 0;
+        stand.ended = gate.is_none();
+        stand.left = stand.open && free;
+        stand.unless = None;
+        if let Some(gate) = gate
+            && !is_open
+            && free
+            && !gate.needs_signal
+            && !gate.timed
+            && let Some(object) = gate.object
+        {
+            let past = graph.clock(stand.last as usize);
+            let object = object.index();
+            let writes = self.objects.get(object).map_or(&[][..], |object| &object.writes);
+            let seen = writes.partition_point(|write| graph.contains(past, *write));
+            stand.unless = Some((object as u32, seen as u32));
+        }
+        if number == 1 {
+            stand.free_from = 1;
+        } else if number > 1 {
+            stand.follow(graph, number, &before, fair);
+        }
+        self.stands[thread].push(stand);
+        self.masks.set(thread, &stand);
         self.has_yields |= stand.yields > 0;
-        self.taken.push(line.events.len() as u32);
+        stand
     }
 
-    fn load_event(&mut self, graph: &Graph, index: usize, changes: &[(u32, u32, u64)]) {
+    /// Adds the next event, by which the execution had so many preemptions.
+    fn load_event(&mut self, graph: &Graph, index: usize, changes: &[(u32, u32, u64)], run: u32) {
         let event = &graph.events[index];
-        let name = graph.threads[event.thread.index()].name;
+        let thread = event.thread.index();
+        let name = graph.threads[thread].name;
         let number = u64::from(event.number) + 1;
+        let least = self.least_by(graph, thread, run);
         let mut touches = [None; 2];
         let mut alone = 0;
         for (slot, (object, access)) in event.op.touches().enumerate() {
@@ -370,14 +392,17 @@ impl Lattice {
                 continue;
             }
             let writes = access == Access::Write;
-            let events = &mut self.object(object.index()).writes;
+            let entry = self.object(object.index());
             if writes {
-                events.push(index as u32);
+                entry.writes.push(index as u32);
             }
-            let action = action_hash(name, number, &event.op, slot, events.len() as u32);
-            touches[slot] = Some(Touch { object: object.index() as u32, writes, action });
+            let action = action_hash(name, number, &event.op, slot, entry.writes.len() as u32);
+            let touch = Touch { object: object.index() as u32, writes, action };
+            let adds = entry.actions.toggle(&touch, true);
+            self.hash ^= adds;
+            touches[slot] = Some(touch);
         }
-        if touches.iter().all(Option::is_none) {
+        if touches[0].is_none() && touches[1].is_none() {
             alone = alone_hash(name, number, &event.op);
         }
         for &(value, _) in graph.choices(index) {
@@ -386,16 +411,48 @@ impl Lattice {
         if graph.stopped && index + 1 == graph.events.len() {
             alone ^= stop_hash(name, number);
         }
+        self.hash ^= alone;
         for &(_, object, difference) in changes {
             self.changes.push((object, difference));
             let written = touches.iter().flatten().any(|touch| touch.object == object && touch.writes);
-            self.object(object as usize).unwritten += u32::from(!written);
+            let object = self.object(object as usize);
+            object.word = object.word.wrapping_add(difference);
+            object.unwritten += u32::from(!written);
         }
-        let changes = self.changes.len() as u32;
-        self.steps.push(Step { alone, touches, changes, thread: event.thread.0, after: 0 });
-        self.toggle(index, true);
-        self.steps[index].after = self.hash;
-        self.load_heir(graph, index);
+        let frontier = self.load_heir(graph, index);
+        self.steps.push(Step {
+            alone,
+            touches,
+            changes: self.changes.len() as u32,
+            thread: thread as u32,
+            after: self.hash,
+            frontier,
+            costs: Costs { least, run },
+        });
+        let before = self.stand(thread).least();
+        self.taken[thread] += 1;
+        self.length += 1;
+        self.least = self.least - before + self.load_stand(graph, thread).least();
+    }
+
+    /// So many preemptions at least has an execution that goes on from here with a step of a thread, where the one at
+    /// hand has had so many by then.
+    fn least_by(&self, graph: &Graph, thread: usize, run: u32) -> u32 {
+        let Some(last) = self.steps.last() else { return 0 };
+        // The execution at hand has been here with the last step of this thread; another one, of any of the frontier.
+        let price = if run == u32::MAX { 0 } else { run.saturating_sub(last.costs.run) };
+        let mut least = last.costs.least + price;
+        for other in each(last.frontier & !(1 << last.thread)) {
+            if least == 0 {
+                break;
+            }
+            let mut cost = self.preempted(graph, other, Runs::Last, least - 1);
+            if cost + 1 == least && other != thread {
+                cost += (self.allowed(graph).1 >> other & 1) as u32;
+            }
+            least = least.min(cost);
+        }
+        least
     }
 
     /// Forgets all but the first so many events. The state is all of them, before and after.
@@ -539,14 +596,20 @@ impl Lattice {
         least
     }
 
-    /// How many preemptions the execution had when it was in this state, if it was, and this thread had taken
-    /// the last step.
+    /// What it costs to be in this state, if the execution was, and this thread had taken the last step.
     #[inline]
-    pub(crate) fn was_run(&self, last: usize) -> Option<u32> {
-        let at = self.length.checked_sub(1)?;
-        let step = &self.steps[at];
-        let here = step.after == self.hash && step.thread as usize == last;
-        if here { self.costs.get(at).copied() } else { None }
+    pub(crate) fn was_run(&self, last: usize) -> Option<Costs> {
+        let step = &self.steps[self.length.checked_sub(1)?];
+        (step.after == self.hash && step.thread as usize == last).then_some(step.costs)
+    }
+
+    /// Where the execution was in this state: the thread that took the last step, and the threads whose last step
+    /// nothing depends on.
+    #[inline]
+    pub(crate) fn run_here(&self) -> Option<(usize, Threads)> {
+        let step = &self.steps[self.length.checked_sub(1)?];
+        debug_assert_eq!(step.after, self.hash, "the execution was here");
+        Some((step.thread as usize, step.frontier))
     }
 
     /// The last step of a thread that has taken one.
@@ -586,6 +649,14 @@ impl Lattice {
         let mut preemptible = self.masks.open;
         let word = |object: usize| self.objects.get(object).map_or(0, |object| object.word);
         for thread in each(self.masks.waiting) {
+            let taken = self.taken[thread];
+            let gate = graph.threads[thread].pending[taken as usize].1;
+            if taken > 0 && !gate.needs_signal && !gate.timed {
+                let open = gate.object.is_none_or(|object| gate.allows(word(object.index())));
+                allowed |= Threads::from(open) << thread;
+                preemptible |= Threads::from(open) << thread;
+                continue;
+            }
             match graph.status_with(&self.taken, ThreadId(thread as u32), word) {
                 Status::Blocked => {}
                 Status::Waiting => allowed |= 1 << thread,

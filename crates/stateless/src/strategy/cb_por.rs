@@ -22,10 +22,10 @@
 use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
 use super::backtrack::last_thread;
-use super::context_cost::{ContextCost, Here, NEVER};
+use super::context_cost::{Arrival, ContextCost, Here, NEVER};
 use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
 use crate::graph::{Graph, Races, Trail};
-use crate::lattice::{Lattice, MOST_THREADS, Runs, each};
+use crate::lattice::{Lattice, MOST_THREADS, Removed, each};
 use crate::program::Onward;
 
 /// Every terminal partial order within a bound on preemptions, once, bound by bound.
@@ -65,6 +65,8 @@ struct Marks {
     cost: ContextCost,
     bound: Option<u32>,
     cut: bool,
+    /// The steps that were taken back, with their threads; empty but for its memory.
+    back: Vec<(usize, Removed)>,
 }
 
 #[derive(Clone, Debug)]
@@ -122,7 +124,7 @@ impl CbPor {
             state: Lattice::new(yields),
             loaded: 0,
             names: Vec::new(),
-            marks: Marks { cost: ContextCost::default(), bound, cut: false },
+            marks: Marks { cost: ContextCost::default(), bound, cut: false, back: Vec::new() },
             terminals: Trail::default(),
         }
     }
@@ -179,9 +181,9 @@ impl CbPor {
                 index = begin;
                 let node = &mut self.path[begin];
                 node.cheaper.clear();
-                let here = self.marks.cost.look(graph, state);
+                let mut here = self.marks.cost.look(graph, state);
                 for thread in each(here.allowed) {
-                    if self.marks.within(graph, state, &here, thread) {
+                    if self.marks.within(graph, state, &mut here, thread) {
                         node.cheaper.insert(ThreadId(thread as u32));
                     }
                 }
@@ -428,56 +430,83 @@ impl Node {
 
 impl Marks {
     /// Whether a step from a state is within the bound.
-    fn within(&mut self, graph: &Graph, state: &mut Lattice, here: &Here, thread: usize) -> bool {
-        let Some(most) = self.most() else { return true };
-        state.preempted(graph, thread, Runs::Next, most) <= most
-            && self.cost.of_step(graph, state, here, thread, most) <= most
+    fn within(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here, thread: usize) -> bool {
+        self.most().is_none_or(|most| self.cost.of_step(graph, state, here, thread, most) <= most)
     }
 
     fn most(&self) -> Option<u32> {
         self.bound.map(|most| most.min(NEVER - 2))
     }
 
-    /// Puts a terminal state, all of its graph, into H, and every state from which nothing new can be reached.
+    /// Puts a terminal state, all of its graph, into H, and every state from which nothing new can be reached. Most of
+    /// these the execution was in; it is followed back as far as that goes.
     fn mark_all(&mut self, graph: &Graph, state: &mut Lattice) {
         self.cost.begin(graph);
-        let here = self.cost.look(graph, state);
-        if !here.marked {
-            self.mark(graph, state, &here);
+        let mut here = self.cost.look(graph, state);
+        let mut back = std::mem::take(&mut self.back);
+        while !here.marked {
+            self.cost.mark_here(&here);
+            let ran = state.run_here();
+            for arrival in self.cost.arrivals(&here) {
+                if ran.is_none_or(|(last, _)| last != arrival.last) {
+                    self.mark_before(graph, state, &mut here, arrival);
+                } else if let Some(most) = self.most() {
+                    self.cost.known_arrival(graph, state, &mut here, arrival, most);
+                }
+            }
+            let Some((last, _)) = ran else { break };
+            let removed = state.remove(last);
+            let frontier = state.run_here().map_or(0, |(_, frontier)| frontier);
+            let mut before = self.cost.look_at(graph, state, frontier);
+            self.cost.leads_from_here(graph, &before, removed.event);
+            back.push((last, removed));
+            if before.marked || !self.exhausted(graph, state, &mut before) {
+                break;
+            }
+            here = before;
         }
+        while let Some((last, removed)) = back.pop() {
+            state.put_back(last, &removed);
+        }
+        self.back = back;
     }
 
     /// Puts a state into H, and then every predecessor from which nothing new can be reached.
-    fn mark(&mut self, graph: &Graph, state: &mut Lattice, here: &Here) {
+    fn mark(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here) {
         self.cost.mark_here(here);
         for arrival in self.cost.arrivals(here) {
-            // Most of those that are not within the bound need not be looked at to know that.
-            let most = self.most();
-            let cost = most.map(|most| self.cost.known_arrival(graph, state, here, arrival, most));
-            if cost.flatten() > most {
-                continue;
-            }
-            let last = arrival.last;
-            let removed = state.remove(last);
-            let before = self.cost.look_back(graph, state, here, last, &removed);
-            let mut within = true;
-            if let (Some(None), Some(most)) = (cost, most) {
-                let cost = self.cost.of_step(graph, state, &before, last, most);
-                self.cost.note_arrival(graph, here, arrival, most, cost);
-                within = cost <= most;
-            }
-            if within {
-                self.cost.leads_from_here(graph, &before, removed.event);
-                if !before.marked && self.exhausted(graph, state, &before) {
-                    self.mark(graph, state, &before);
-                }
-            }
-            state.put_back(last, &removed);
+            self.mark_before(graph, state, here, arrival);
         }
     }
 
+    /// Goes back from a state in H to a predecessor, and puts that into H too if nothing new can be reached from it.
+    fn mark_before(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here, arrival: Arrival) {
+        // Most of those that are not within the bound need not be looked at to know that.
+        let most = self.most();
+        let cost = most.map(|most| self.cost.known_arrival(graph, state, here, arrival, most));
+        if cost.flatten() > most {
+            return;
+        }
+        let last = arrival.last;
+        let removed = state.remove(last);
+        let mut before = self.cost.look_back(graph, state, here, last, &removed);
+        let mut within = true;
+        if let (Some(None), Some(most)) = (cost, most) {
+            let cost = self.cost.of_step(graph, state, &mut before, last, most);
+            self.cost.note_arrival(graph, here, arrival, most, cost);
+            within = cost <= most;
+        }
+        if within {
+            self.cost.leads_from_here(graph, &before, removed.event);
+            if !before.marked && self.exhausted(graph, state, &mut before) {
+                self.mark(graph, state, &mut before);
+            }
+        }
+        state.put_back(last, &removed);
+    }
+
     /// Whether every step from a state leads into H or exceeds the bound.
-    fn exhausted(&mut self, graph: &Graph, state: &mut Lattice, here: &Here) -> bool {
+    fn exhausted(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here) -> bool {
         let others = self.cost.unmarked(graph, here);
         let exhausted = !each(others).any(|thread| self.within(graph, state, here, thread));
         self.cut |= exhausted && others != 0;

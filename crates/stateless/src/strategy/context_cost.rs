@@ -21,7 +21,7 @@ use std::collections::HashMap;
 
 use selvedge_core::ThreadId;
 
-use self::states::{At, Costs, States, THREADS};
+use self::states::{ARRIVALS, At, Costs, States, THREADS};
 use crate::coverage::{HashedMap, HashedSet};
 use crate::graph::Graph;
 use crate::happens_before::{mix, value_hash};
@@ -76,6 +76,8 @@ pub(crate) struct Here {
     pub(crate) marked: bool,
     /// Whether these are in the table.
     known: bool,
+    /// What it costs to arrive here, as it stands there.
+    costs: [Costs; ARRIVALS],
 }
 
 /// The steps from a state that lead to marked ones.
@@ -117,7 +119,7 @@ impl ContextCost {
 
     /// Marks a state. Says whether it was not marked before.
     pub(crate) fn mark(&mut self, hash: u128) -> bool {
-        let (at, _) = self.states.find(hash);
+        let at = self.states.find(hash);
         self.states.at(at).mark()
     }
 
@@ -146,7 +148,7 @@ impl ContextCost {
     /// Notes that the step of an event leads from a state to a marked one; a step that chooses values, once all
     /// of them do.
     pub(crate) fn leads_to_mark(&mut self, graph: &Graph, before: u128, event: usize) {
-        let (at, _) = self.states.find(before);
+        let at = self.states.find(before);
         self.leads_on(graph, at, event);
     }
 
@@ -208,12 +210,11 @@ impl ContextCost {
     /// The ways to arrive in a state.
     #[inline]
     pub(crate) fn arrivals(&self, here: &Here) -> impl Iterator<Item = Arrival> + use<> {
-        let (known, thread_of) = (here.known, self.thread_of);
-        each(if known { here.numbers.into() } else { here.frontier })
-            .enumerate()
-            .map(move |(rank, at)| (rank, if known { thread_of[at % THREADS as usize].into() } else { at }))
-            .filter(|(_, last)| *last != usize::from(NOBODY))
-            .map(|(rank, last)| Arrival { last, rank })
+        let by_number = (here.known && !self.same).then_some(self.thread_of);
+        let threads = if by_number.is_some() { here.numbers.into() } else { here.frontier };
+        each(threads).enumerate().map(move |(rank, last)| {
+            Arrival { last: by_number.map_or(last, |thread_of| thread_of[last % THREADS as usize].into()), rank }
+        })
     }
 
     /// Looks at a state of the graph at hand.
@@ -221,7 +222,14 @@ impl ContextCost {
         self.look_or(graph, state, || state.frontier())
     }
 
+    /// The same for a state with this frontier.
+    #[inline]
+    pub(crate) fn look_at(&mut self, graph: &Graph, state: &Lattice, frontier: Threads) -> Here {
+        self.look_or(graph, state, || frontier)
+    }
+
     /// The same for a state that a thread's step has been taken back from.
+    #[inline]
     pub(crate) fn look_back(
         &mut self,
         graph: &Graph,
@@ -235,18 +243,14 @@ impl ContextCost {
 
     #[inline]
     fn look_or(&mut self, graph: &Graph, state: &Lattice, frontier: impl FnOnce() -> Threads) -> Here {
-        let (at, new) = self.states.find(state.hash);
-        let mut marked = false;
-        if !new {
-            let entry = *self.states.at(at);
-            marked = entry.is_marked();
-            if entry.is_known() {
-                let numbers = entry.frontier;
-                let frontier = self.with_numbers(numbers);
-                let allowed = self.with_numbers(entry.allowed);
-                let preemptible = self.with_numbers(entry.preemptible);
-                return Here { at, frontier, numbers, allowed, preemptible, marked, known: true };
-            }
+        let at = self.states.find(state.hash);
+        let entry = self.states.at(at);
+        let (marked, costs) = (entry.is_marked(), entry.costs);
+        if entry.is_known() {
+            let (numbers, allowed, preemptible) = (entry.frontier, entry.allowed, entry.preemptible);
+            let [frontier, allowed, preemptible] =
+                [numbers, allowed, preemptible].map(|numbers| self.with_numbers(numbers));
+            return Here { at, frontier, numbers, allowed, preemptible, marked, known: true, costs };
         }
         let frontier = frontier();
         let (allowed, preemptible) = state.allowed(graph);
@@ -260,7 +264,7 @@ impl ContextCost {
             self.states.at(at).set_known(sets);
             numbers = sets[0];
         }
-        Here { at, frontier, numbers, allowed, preemptible, marked, known }
+        Here { at, frontier, numbers, allowed, preemptible, marked, known, costs }
     }
 
     /// A set of threads by their numbers, which have a place in the table.
@@ -300,7 +304,7 @@ impl ContextCost {
         &mut self,
         graph: &Graph,
         state: &mut Lattice,
-        here: &Here,
+        here: &mut Here,
         thread: usize,
         budget: u32,
     ) -> u32 {
@@ -311,25 +315,29 @@ impl ContextCost {
             return 0;
         }
         let switches = here.preemptible & !(1 << thread);
-        let price = |arrival: &Arrival| (switches >> arrival.last & 1) as u32;
         let mut over = false;
         let mut unknown: Threads = 0;
         let mut next = None;
         for arrival in self.arrivals(here) {
-            let (least, most) = self.costs_of(graph, here, arrival, budget);
-            let price = price(&arrival);
-            if most + price <= budget {
-                return most + price;
+            let price = (switches >> arrival.last & 1) as u32;
+            if price > budget {
+                over = true;
+                continue;
             }
-            if least + price <= budget {
-                unknown |= 1 << arrival.rank;
-                next = later(state, next, arrival);
-            } else {
-                over |= least < NEVER;
+            match self.known_arrival(graph, state, here, arrival, budget - price) {
+                Some(cost) if cost + price <= budget => return cost + price,
+                Some(cost) => over |= cost < NEVER,
+                None => {
+                    unknown |= 1 << arrival.rank;
+                    next = later(state, next, arrival);
+                }
             }
         }
+        if next.is_some() && state.preempted(graph, thread, Runs::Next, budget) > budget {
+            return budget + 1;
+        }
         while let Some(arrival) = next {
-            let price = price(&arrival);
+            let price = (switches >> arrival.last & 1) as u32;
             let cost = self.of_arrival(graph, state, here, arrival, budget - price);
             if cost + price <= budget {
                 return cost + price;
@@ -350,29 +358,27 @@ impl ContextCost {
         &mut self,
         graph: &Graph,
         state: &mut Lattice,
-        here: &Here,
+        here: &mut Here,
         arrival: Arrival,
         budget: u32,
     ) -> u32 {
         let last = arrival.last;
-        let cost = self.at_once(graph, state, last, budget).unwrap_or_else(|| {
-            let removed = state.remove(last);
-            let before = self.look_back(graph, state, here, last, &removed);
-            let cost = self.of_step(graph, state, &before, last, budget);
-            state.put_back(last, &removed);
-            cost
-        });
+        let removed = state.remove(last);
+        let mut before = self.look_back(graph, state, here, last, &removed);
+        let cost = self.of_step(graph, state, &mut before, last, budget);
+        state.put_back(last, &removed);
         self.note_arrival(graph, here, arrival, budget, cost);
         cost
     }
 
-    /// The same where no other state need be looked at to know.
+    /// The same where no other state need be looked at to know: where it was worked out before, the execution at
+    /// hand was there, or preemptions are certain.
     #[inline]
     pub(crate) fn known_arrival(
         &mut self,
         graph: &Graph,
         state: &Lattice,
-        here: &Here,
+        here: &mut Here,
         arrival: Arrival,
         budget: u32,
     ) -> Option<u32> {
@@ -383,22 +389,24 @@ impl ContextCost {
         if least > budget {
             return Some(least);
         }
-        let cost = self.at_once(graph, state, arrival.last, budget)?;
-        self.note_arrival(graph, here, arrival, budget, cost);
-        Some(cost)
-    }
-
-    /// The same as far as the execution at hand was there, or preemptions are certain.
-    #[inline]
-    fn at_once(&self, graph: &Graph, state: &Lattice, last: usize, budget: u32) -> Option<u32> {
-        let ran = state.was_run(last).filter(|cost| *cost <= budget);
-        ran.or_else(|| Some(state.preempted(graph, last, Runs::Last, budget)).filter(|least| *least > budget))
+        let mut cost = None;
+        if let Some(costs) = state.was_run(arrival.last) {
+            cost = if costs.run <= budget { Some(costs.run) } else { Some(costs.least) };
+            cost = cost.filter(|cost| costs.run <= budget || *cost > budget);
+        }
+        if cost.is_none() {
+            let least = state.preempted(graph, arrival.last, Runs::Last, budget);
+            cost = (least > budget).then_some(least);
+        }
+        self.note_arrival(graph, here, arrival, budget, cost?);
+        cost
     }
 
     /// What an arrival costs at least and at most, as far as it is known and matters to this budget.
     #[inline]
-    fn costs_of(&mut self, graph: &Graph, here: &Here, arrival: Arrival, budget: u32) -> (u32, u32) {
-        if let Some(costs) = self.place(here, arrival, budget) {
+    fn costs_of(&self, graph: &Graph, here: &Here, arrival: Arrival, budget: u32) -> (u32, u32) {
+        if has_place(here, arrival, budget) {
+            let costs = here.costs[arrival.rank];
             return (costs.least().unwrap_or(NEVER), costs.most().unwrap_or(NEVER));
         }
         let key = key(graph, here, arrival);
@@ -410,32 +418,31 @@ impl ContextCost {
     pub(crate) fn note_arrival(
         &mut self,
         graph: &Graph,
-        here: &Here,
+        here: &mut Here,
         arrival: Arrival,
         budget: u32,
         cost: u32,
     ) {
         let enough = cost <= budget;
-        if let Some(costs) = self.place(here, arrival, budget) {
+        if has_place(here, arrival, budget) {
+            let costs = &mut here.costs[arrival.rank];
             if enough {
                 costs.set_most(cost);
             } else {
                 costs.set_least(Some(cost).filter(|cost| *cost < NEVER));
             }
+            self.states.at(here.at).costs[arrival.rank] = *costs;
             return;
         }
         let costs = self.costs.entry(key(graph, here, arrival)).or_insert((0, u16::MAX));
         *(if enough { &mut costs.1 } else { &mut costs.0 }) = cost as u16;
     }
+}
 
-    /// The place of an arrival's costs in the table, if it has one and they are less than can be told apart there.
-    #[inline]
-    fn place(&mut self, here: &Here, arrival: Arrival, budget: u32) -> Option<&mut Costs> {
-        if !here.known || budget + 1 >= Costs::MANY {
-            return None;
-        }
-        self.states.at(here.at).costs.get_mut(arrival.rank)
-    }
+/// Whether an arrival's costs have a place in the table, and are less than can be told apart there.
+#[inline]
+fn has_place(here: &Here, arrival: Arrival, budget: u32) -> bool {
+    here.known && budget + 1 < Costs::MANY && arrival.rank < ARRIVALS
 }
 
 /// The one of two arrivals that the execution did last. It is asked first: that leads back to where it has been.
@@ -473,9 +480,9 @@ mod tests {
             state.remove(thread);
         }
         costs.begin(graph);
-        let here = costs.look(graph, &state);
+        let mut here = costs.look(graph, &state);
         let least = costs.arrivals(&here).map(|arrival| {
-            let mut within = |budget| costs.of_arrival(graph, &mut state, &here, arrival, budget) <= budget;
+            let mut within = |budget| costs.of_arrival(graph, &mut state, &mut here, arrival, budget) <= budget;
             assert!(
                 within(graph.events.len() as u32 + Costs::MANY),
                 "a budget that has no place in the table"

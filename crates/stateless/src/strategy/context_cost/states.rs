@@ -5,7 +5,7 @@
 /// So many threads have a place in an entry, by their numbers.
 pub(super) const THREADS: u32 = 16;
 /// So many arrivals have one.
-const ARRIVALS: usize = 6;
+pub(super) const ARRIVALS: usize = 6;
 
 /// What is known of a state. Sets of threads are by their numbers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -140,11 +140,11 @@ impl States {
         Some(state).filter(|state| state.epoch == self.epoch)
     }
 
-    /// Finds a state, or adds it. Says whether it is new.
+    /// Finds a state, or adds it.
     #[inline]
-    pub(super) fn find(&mut self, hash: u128) -> (At, bool) {
+    pub(super) fn find(&mut self, hash: u128) -> At {
         let epoch = self.epoch;
-        let (slot, new) = match self.slot(hash) {
+        let slot = match self.slot(hash) {
             Ok(slot) => {
                 let state = &mut self.table[slot];
                 if state.epoch != epoch {
@@ -152,11 +152,11 @@ impl States {
                     state.flags &= !MARKED;
                     state.into = 0;
                 }
-                (slot, false)
+                slot
             }
-            Err(slot) => (self.add(slot, State { hash, epoch, ..State::default() }), true),
+            Err(slot) => self.add(slot, State { hash, epoch, ..State::default() }),
         };
-        (At { hash, slot }, new)
+        At { hash, slot }
     }
 
     /// Adds a state that has no place yet and would have this one.
@@ -226,9 +226,9 @@ mod tests {
     fn states_are_found_again_and_marks_are_of_an_epoch() {
         let mut states = States::default();
         let hash = |number: u128| number.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
-        let (first, _) = states.find(hash(0));
+        let first = states.find(hash(0));
         for number in 0..1000 {
-            let (at, _) = states.find(hash(number));
+            let at = states.find(hash(number));
             states.at(at).allowed = number as u16;
             assert!(states.at(at).mark());
         }
@@ -237,11 +237,11 @@ mod tests {
         for _ in 0..600 {
             states.unmark_all();
             assert!(states.marks(hash(7)).is_none());
-            let (at, _) = states.find(hash(7));
+            let at = states.find(hash(7));
             assert!(states.at(at).mark());
             assert!(states.marks(hash(7)).is_some_and(State::is_marked));
         }
-        let (at, _) = states.find(hash(999));
+        let at = states.find(hash(999));
         assert_eq!((states.at(at).allowed, states.at(at).is_marked(), states.len()), (999, false, 1000));
     }
 
