@@ -24,6 +24,8 @@ pub(crate) struct Event {
     pub(crate) point: u32,
     /// How many objects were known before it.
     objects: u32,
+    /// More happened before it than before its thread's last one, and that.
+    pub(crate) joins: bool,
     /// Those of the first 64 threads, as bits, whose race with it is among [`Graph::races`] or was.
     raced: u64,
 }
@@ -194,9 +196,11 @@ impl Graph {
             };
             let number = self.threads[thread.index()].events.len() as u32;
             let op = record.points()[index].op;
-            let event =
-                Event { thread, number, op, point: point as u32, objects: self.words.known(), raced: 0 };
-            self.note_enabled(record, point);
+            let objects = self.words.known();
+            let event = Event { thread, number, op, point: point as u32, objects, joins: false, raced: 0 };
+            if mode.reduced() {
+                self.note_enabled(record, point);
+            }
             self.choices_at.push(self.choices.len() as u32);
             let number = self.events.len() as u32;
             while let Some((_, object, difference)) = changes.next_if(|change| change.0 as usize == index) {
@@ -586,7 +590,7 @@ impl Graph {
         }
         clock[thread] = event.number + 1;
         self.clocks = clocks;
-        self.events.push(event);
+        self.events.push(Event { joins: joined || event.number == 0, ..event });
         joined
     }
 
@@ -679,6 +683,7 @@ impl Graph {
                 op: Op::default(),
                 point: index as u32,
                 objects: 0,
+                joins: true,
                 raced: 0,
             });
             graph.choices_at.push(0);

@@ -97,11 +97,13 @@ struct Actions {
 struct Step {
     /// What it adds to the hash by itself.
     alone: u128,
-    touches: [Option<Touch>; 2],
-    /// Where its changes of words end.
-    changes: u32,
+    /// What it does to objects, as many of them as it touches.
+    touches: [Touch; 2],
+    touched: u8,
     /// The thread.
-    thread: u32,
+    thread: u8,
+    /// Where its changes of words begin and end.
+    changes: (u32, u32),
     /// The state after it, in the execution that the graph is of.
     after: u128,
     /// The threads whose last step nothing depends on in that state.
@@ -120,7 +122,7 @@ pub(crate) struct Costs {
 }
 
 /// What an event does to an object.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Touch {
     object: u32,
     writes: bool,
@@ -173,6 +175,20 @@ pub(crate) enum Runs {
     Next,
 }
 
+impl Step {
+    #[inline]
+    fn touches(&self) -> &[Touch] {
+        &self.touches[..usize::from(self.touched & 3).min(2)]
+    }
+
+    /// Its changes of words.
+    #[inline]
+    fn changes<'a>(&self, all: &'a [(u32, u64)]) -> &'a [(u32, u64)] {
+        let (begin, end) = self.changes;
+        if begin == end { &[] } else { &all[begin as usize..end as usize] }
+    }
+}
+
 impl Masks {
     /// A thread stands there.
     #[inline]
@@ -196,13 +212,15 @@ impl Stand {
     fn follow(&mut self, graph: &Graph, number: usize, before: &Stand, fair: bool) {
         let event = &graph.events[self.last as usize];
         let thread = event.thread.index();
-        let (clock, earlier) = (graph.clock(self.last as usize), graph.clock(before.last as usize));
         let mut alone = true;
-        for (other, (now, then)) in clock.iter().zip(earlier).enumerate() {
-            if now > then && other != thread {
-                alone = false;
-                let between = graph.threads[other].events[*now as usize - 1];
-                self.seen = self.seen.max(graph.clock(between as usize)[thread]);
+        if event.joins {
+            let (clock, earlier) = (graph.clock(self.last as usize), graph.clock(before.last as usize));
+            for (other, (now, then)) in clock.iter().zip(earlier).enumerate() {
+                if now > then && other != thread {
+                    alone = false;
+                    let between = graph.threads[other].events[*now as usize - 1];
+                    self.seen = self.seen.max(graph.clock(between as usize)[thread]);
+                }
             }
         }
         // What it waited for was as it was all the time since its step before.
@@ -311,9 +329,12 @@ impl Lattice {
         let event = &graph.events[index];
         let thread = event.thread.index();
         self.heirs.resize(self.heirs.len() + self.width, NONE);
+        let mut frontier = self.steps.last().map_or(0, |step| step.frontier) | 1 << thread;
+        if !event.joins {
+            return frontier;
+        }
         let before = event.number.checked_sub(1).map(|before| graph.threads[thread].events[before as usize]);
         let before = before.map_or(&[][..], |before| graph.clock(before as usize));
-        let mut frontier = self.steps.last().map_or(0, |step| step.frontier) | 1 << thread;
         for (other, (line, now)) in graph.threads.iter().zip(graph.clock(index)).enumerate() {
             let then = before.get(other).copied().unwrap_or(0);
             if other != thread && *now > then {
@@ -385,7 +406,8 @@ impl Lattice {
         let name = graph.threads[thread].name;
         let number = u64::from(event.number) + 1;
         let least = self.least_by(graph, thread, run);
-        let mut touches = [None; 2];
+        let mut touches = [Touch::default(); 2];
+        let mut touched = 0;
         let mut alone = 0;
         for (slot, (object, access)) in event.op.touches().enumerate() {
             if access == Access::None {
@@ -400,9 +422,10 @@ impl Lattice {
             let touch = Touch { object: object.index() as u32, writes, action };
             let adds = entry.actions.toggle(&touch, true);
             self.hash ^= adds;
-            touches[slot] = Some(touch);
+            touches[touched] = touch;
+            touched += 1;
         }
-        if touches[0].is_none() && touches[1].is_none() {
+        if touched == 0 {
             alone = alone_hash(name, number, &event.op);
         }
         for &(value, _) in graph.choices(index) {
@@ -412,9 +435,10 @@ impl Lattice {
             alone ^= stop_hash(name, number);
         }
         self.hash ^= alone;
+        let begin = self.changes.len() as u32;
         for &(_, object, difference) in changes {
             self.changes.push((object, difference));
-            let written = touches.iter().flatten().any(|touch| touch.object == object && touch.writes);
+            let written = touches[..touched].iter().any(|touch| touch.object == object && touch.writes);
             let object = self.object(object as usize);
             object.word = object.word.wrapping_add(difference);
             object.unwritten += u32::from(!written);
@@ -423,8 +447,9 @@ impl Lattice {
         self.steps.push(Step {
             alone,
             touches,
-            changes: self.changes.len() as u32,
-            thread: thread as u32,
+            touched: touched as u8,
+            thread: thread as u8,
+            changes: (begin, self.changes.len() as u32),
             after: self.hash,
             frontier,
             costs: Costs { least, run },
@@ -460,51 +485,27 @@ impl Lattice {
         if kept == self.steps.len() {
             return;
         }
-        for index in (kept..self.steps.len()).rev() {
-            let changes = self.changes_of(index);
-            let touches = self.steps[index].touches;
-            for touch in touches.iter().flatten() {
+        for step in self.steps.drain(kept..).rev() {
+            for touch in step.touches() {
                 let object = &mut self.objects[touch.object as usize];
                 object.actions.all ^= touch.action;
                 if touch.writes {
                     object.writes.pop();
                 }
             }
-            for (object, difference) in self.changes.drain(changes) {
-                let written = touches.iter().flatten().any(|touch| touch.object == object && touch.writes);
+            for &(object, difference) in step.changes(&self.changes) {
+                let written = step.touches().iter().any(|touch| touch.object == object && touch.writes);
                 let object = &mut self.objects[object as usize];
                 object.word = object.word.wrapping_sub(difference);
                 object.unwritten -= u32::from(!written);
             }
-            self.steps.pop();
         }
+        self.changes.truncate(self.steps.last().map_or(0, |step| step.changes.1 as usize));
         for object in &mut self.objects {
             object.actions.adds = whole(object.actions.all);
             object.actions.writes = object.writes.len() as u32;
         }
         self.hash = self.steps.last().map_or(0, |step| step.after);
-    }
-
-    /// Adds a step, or takes it back.
-    #[inline]
-    fn toggle(&mut self, event: usize, add: bool) {
-        let changes = self.changes_of(event);
-        let step = &self.steps[event];
-        self.hash ^= step.alone;
-        for touch in step.touches.iter().flatten() {
-            let actions = &mut self.objects[touch.object as usize].actions;
-            self.hash ^= actions.toggle(touch, add);
-        }
-        for (object, difference) in &self.changes[changes] {
-            let word = &mut self.objects[*object as usize].word;
-            *word = if add { word.wrapping_add(*difference) } else { word.wrapping_sub(*difference) };
-        }
-    }
-
-    #[inline]
-    fn changes_of(&self, event: usize) -> std::ops::Range<usize> {
-        let begin = event.checked_sub(1).map_or(0, |before| self.steps[before].changes);
-        begin as usize..self.steps[event].changes as usize
     }
 
     /// Takes the last step of a thread of the frontier back.
@@ -513,19 +514,26 @@ impl Lattice {
         let taken = self.taken[thread] as usize;
         self.taken[thread] -= 1;
         self.length -= 1;
-        let (hash, least, masks) = (self.hash, self.least, self.masks);
-        let (stand, before) = (&self.stands[thread][taken], &self.stands[thread][taken - 1]);
-        self.least = least - stand.least() + before.least();
-        self.masks.set(thread, before);
+        let stands = &self.stands[thread];
+        let (stand, before) = (&stands[taken], &stands[taken - 1]);
         let event = stand.last as usize;
-        let mut adds = [0; 2];
-        for (touch, adds) in self.steps[event].touches.iter().zip(&mut adds) {
-            if let Some(touch) = touch {
-                *adds = self.objects[touch.object as usize].actions.adds;
-            }
+        let step = &self.steps[event];
+        let mut removed =
+            Removed { event, hash: self.hash, least: self.least, masks: self.masks, adds: [0; 2] };
+        self.least = self.least - stand.least() + before.least();
+        self.masks.set(thread, before);
+        let mut hash = self.hash ^ step.alone;
+        for (touch, adds) in step.touches().iter().zip(&mut removed.adds) {
+            let actions = &mut self.objects[touch.object as usize].actions;
+            *adds = actions.adds;
+            hash ^= actions.toggle(touch, false);
         }
-        self.toggle(event, false);
-        Removed { event, hash, least, masks, adds }
+        self.hash = hash;
+        for &(object, difference) in step.changes(&self.changes) {
+            let word = &mut self.objects[object as usize].word;
+            *word = word.wrapping_sub(difference);
+        }
+        removed
     }
 
     /// Adds a step again that was taken back last.
@@ -536,18 +544,16 @@ impl Lattice {
         self.least = removed.least;
         self.hash = removed.hash;
         self.masks = removed.masks;
-        let changes = self.changes_of(removed.event);
-        for (touch, adds) in self.steps[removed.event].touches.iter().zip(&removed.adds) {
-            if let Some(touch) = touch {
-                let actions = &mut self.objects[touch.object as usize].actions;
-                actions.all ^= touch.action;
-                actions.writes += u32::from(touch.writes);
-                actions.adds = *adds;
-            }
+        let step = &self.steps[removed.event];
+        for (touch, adds) in step.touches().iter().zip(&removed.adds) {
+            let actions = &mut self.objects[touch.object as usize].actions;
+            actions.all ^= touch.action;
+            actions.writes += u32::from(touch.writes);
+            actions.adds = *adds;
         }
-        for (object, difference) in &self.changes[changes] {
-            let word = &mut self.objects[*object as usize].word;
-            *word = word.wrapping_add(*difference);
+        for &(object, difference) in step.changes(&self.changes) {
+            let word = &mut self.objects[object as usize].word;
+            *word = word.wrapping_add(difference);
         }
     }
 
@@ -559,7 +565,15 @@ impl Lattice {
         let (before, stand) = (&self.stands[thread][taken], &self.stands[thread][taken + 1]);
         self.least = self.least - before.least() + stand.least();
         self.masks.set(thread, stand);
-        self.toggle(stand.last as usize, true);
+        let step = &self.steps[stand.last as usize];
+        self.hash ^= step.alone;
+        for touch in step.touches() {
+            self.hash ^= self.objects[touch.object as usize].actions.toggle(touch, true);
+        }
+        for &(object, difference) in step.changes(&self.changes) {
+            let word = &mut self.objects[object as usize].word;
+            *word = word.wrapping_add(difference);
+        }
     }
 
     #[inline]
