@@ -617,15 +617,6 @@ impl Lattice {
         (step.after == self.hash && step.thread as usize == last).then_some(step.costs)
     }
 
-    /// Where the execution was in this state: the thread that took the last step, and the threads whose last step
-    /// nothing depends on.
-    #[inline]
-    pub(crate) fn run_here(&self) -> Option<(usize, Threads)> {
-        let step = &self.steps[self.length.checked_sub(1)?];
-        debug_assert_eq!(step.after, self.hash, "the execution was here");
-        Some((step.thread as usize, step.frontier))
-    }
-
     /// The last step of a thread that has taken one.
     #[inline]
     pub(crate) fn last_event(&self, thread: usize) -> u32 {
@@ -646,6 +637,10 @@ impl Lattice {
         thread: usize,
         removed: &Removed,
     ) -> Threads {
+        match self.length.checked_sub(1).map(|last| &self.steps[last]) {
+            Some(last) if last.after == self.hash => return last.frontier,
+            _ => {}
+        }
         let mut frontier = was & !(1 << thread);
         for (other, (needed, taken)) in graph.clock(removed.event).iter().zip(&self.taken).enumerate() {
             let uncovered = needed == taken || other == thread;

@@ -22,10 +22,10 @@
 use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
 use super::backtrack::last_thread;
-use super::context_cost::{Arrival, ContextCost, Here, NEVER};
+use super::context_cost::{ContextCost, Here, NEVER};
 use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
 use crate::graph::{Graph, Races, Trail};
-use crate::lattice::{Lattice, MOST_THREADS, Removed, each};
+use crate::lattice::{Lattice, MOST_THREADS, Removed, Threads, each};
 use crate::program::Onward;
 
 /// Every terminal partial order within a bound on preemptions, once, bound by bound.
@@ -438,78 +438,82 @@ impl Marks {
         self.bound.map(|most| most.min(NEVER - 2))
     }
 
-    /// Puts a terminal state, all of its graph, into H, and every state from which nothing new can be reached. Most of
-    /// these the execution was in; it is followed back as far as that goes.
+    /// Puts a terminal state, all of its graph, into H, and every state from which nothing new can be reached.
     fn mark_all(&mut self, graph: &Graph, state: &mut Lattice) {
         self.cost.begin(graph);
-        let mut here = self.cost.look(graph, state);
-        let mut back = std::mem::take(&mut self.back);
-        while !here.marked {
-            self.cost.mark_here(&here);
-            let ran = state.run_here();
-            for arrival in self.cost.arrivals(&here) {
-                if ran.is_none_or(|(last, _)| last != arrival.last) {
-                    self.mark_before(graph, state, &mut here, arrival);
-                } else if let Some(most) = self.most() {
-                    self.cost.known_arrival(graph, state, &mut here, arrival, most);
-                }
+        let here = self.cost.look(graph, state);
+        if !self.cost.is_marked_here(&here) {
+            self.mark(graph, state, here);
+        }
+    }
+
+    /// Puts a state into H, and then every predecessor from which nothing new can be reached. A state that one step
+    /// leads to within the bound is as good as marked when that step is; it needs no place in the table.
+    fn mark(&mut self, graph: &Graph, state: &mut Lattice, mut here: Here) {
+        let begin = self.back.len();
+        loop {
+            let within = self.arrivals_within(graph, state, &mut here);
+            if !within.is_power_of_two() || self.cost.has_place(&here) {
+                self.cost.mark_here(&mut here);
             }
-            let Some((last, _)) = ran else { break };
+            let Some(last) = each(within).max_by_key(|thread| state.last_event(*thread)) else { break };
+            for other in each(within & !(1 << last)) {
+                let removed = state.remove(other);
+                let mut before = self.cost.look_back(graph, state, here.frontier, other, &removed);
+                if self.settles(graph, state, &mut before, removed.event) {
+                    self.mark(graph, state, before);
+                }
+                state.put_back(other, &removed);
+            }
             let removed = state.remove(last);
-            let frontier = state.run_here().map_or(0, |(_, frontier)| frontier);
-            let mut before = self.cost.look_at(graph, state, frontier);
-            self.cost.leads_from_here(graph, &before, removed.event);
-            back.push((last, removed));
-            if before.marked || !self.exhausted(graph, state, &mut before) {
+            let mut before = self.cost.look_back(graph, state, here.frontier, last, &removed);
+            let settled = self.settles(graph, state, &mut before, removed.event);
+            self.back.push((last, removed));
+            if !settled {
                 break;
             }
             here = before;
         }
-        while let Some((last, removed)) = back.pop() {
+        for (last, removed) in self.back.drain(begin..).rev() {
             state.put_back(last, &removed);
         }
-        self.back = back;
     }
 
-    /// Puts a state into H, and then every predecessor from which nothing new can be reached.
-    fn mark(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here) {
-        self.cost.mark_here(here);
-        for arrival in self.cost.arrivals(here) {
-            self.mark_before(graph, state, here, arrival);
-        }
-    }
-
-    /// Goes back from a state in H to a predecessor, and puts that into H too if nothing new can be reached from it.
-    fn mark_before(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here, arrival: Arrival) {
-        // Most of those that are not within the bound need not be looked at to know that.
-        let most = self.most();
-        let cost = most.map(|most| self.cost.known_arrival(graph, state, here, arrival, most));
-        if cost.flatten() > most {
-            return;
-        }
-        let last = arrival.last;
-        let removed = state.remove(last);
-        let mut before = self.cost.look_back(graph, state, here, last, &removed);
-        let mut within = true;
-        if let (Some(None), Some(most)) = (cost, most) {
-            let cost = self.cost.of_step(graph, state, &mut before, last, most);
-            self.cost.note_arrival(graph, here, arrival, most, cost);
-            within = cost <= most;
-        }
-        if within {
-            self.cost.leads_from_here(graph, &before, removed.event);
-            if !before.marked && self.exhausted(graph, state, &mut before) {
-                self.mark(graph, state, &mut before);
+    /// The threads by whose last steps a state can be reached within the bound, as some execution does.
+    #[inline]
+    fn arrivals_within(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here) -> Threads {
+        let Some(most) = self.most() else { return here.frontier };
+        let (mut within, mut unknown): (Threads, Threads) = (0, 0);
+        for last in each(here.frontier) {
+            match self.cost.known_arrival(graph, state, here, last, most) {
+                Some(cost) => within |= Threads::from(cost <= most) << last,
+                None => unknown |= 1 << last,
             }
         }
-        state.put_back(last, &removed);
+        if within == 0 && unknown.is_power_of_two() {
+            return unknown;
+        }
+        for last in each(unknown) {
+            let cost = self.cost.of_arrival(graph, state, here, last, most);
+            within |= Threads::from(cost <= most) << last;
+        }
+        within
     }
 
-    /// Whether every step from a state leads into H or exceeds the bound.
-    fn exhausted(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here) -> bool {
-        let others = self.cost.unmarked(graph, here);
-        let exhausted = !each(others).any(|thread| self.within(graph, state, here, thread));
-        self.cut |= exhausted && others != 0;
-        exhausted
+    /// Notes that the step of an event leads from a state into H. Says whether the state is to be put into H too: every
+    /// step from it leads there or exceeds the bound.
+    fn settles(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here, event: usize) -> bool {
+        if self.cost.is_marked_here(here) {
+            return false;
+        }
+        let thread = graph.events[event].thread.index();
+        let leads_on = self.cost.all_values_lead_on(graph, state.hash, event);
+        let others = self.cost.unmarked(graph, here) & !(Threads::from(leads_on) << thread);
+        let settled = !each(others).any(|thread| self.within(graph, state, here, thread));
+        self.cut |= settled && others != 0;
+        if !settled && leads_on {
+            self.cost.step_leads_on(graph, here, thread);
+        }
+        settled
     }
 }

@@ -5,55 +5,31 @@
 /// So many threads have a place in an entry, by their numbers.
 pub(super) const THREADS: u32 = 16;
 /// So many arrivals have one.
-pub(super) const ARRIVALS: usize = 6;
+pub(super) const ARRIVALS: usize = 12;
 
 /// What is known of a state. Sets of threads are by their numbers.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 pub(super) struct State {
     hash: u128,
-    /// The threads that can be chosen, and those of them that would be preempted by others if they had come
-    /// here last.
-    pub(super) allowed: u16,
-    pub(super) preemptible: u16,
-    /// Those whose last step nothing depends on.
-    pub(super) frontier: u16,
-    /// Those whose next step leads to a marked state.
+    /// The threads whose next step leads to a marked state.
     pub(super) into: u16,
     /// The epoch that this and the mark are of; 0 where there is no state.
     epoch: u8,
-    flags: u8,
-    /// What it costs to arrive by the steps of the first threads of the frontier.
+    marked: bool,
+    /// What it costs to arrive by the steps of the first threads whose last step nothing depends on.
     pub(super) costs: [Costs; ARRIVALS],
 }
 
-/// The sets but `into` are known.
-const KNOWN: u8 = 1;
-const MARKED: u8 = 2;
-
 impl State {
     #[inline]
-    pub(super) fn is_known(&self) -> bool {
-        self.flags & KNOWN != 0
-    }
-
-    /// The frontier, and the threads that are allowed and preemptible.
-    #[inline]
-    pub(super) fn set_known(&mut self, [frontier, allowed, preemptible]: [u16; 3]) {
-        (self.frontier, self.allowed, self.preemptible) = (frontier, allowed, preemptible);
-        self.flags |= KNOWN;
-    }
-
-    #[inline]
     pub(super) fn is_marked(&self) -> bool {
-        self.flags & MARKED != 0
+        self.marked
     }
 
     /// Marks the state. Says whether it was not marked before.
     pub(super) fn mark(&mut self) -> bool {
-        let new = !self.is_marked();
-        self.flags |= MARKED;
-        new
+        !std::mem::replace(&mut self.marked, true)
     }
 }
 
@@ -140,18 +116,32 @@ impl States {
         Some(state).filter(|state| state.epoch == self.epoch)
     }
 
+    /// A state that is there.
+    #[inline]
+    pub(super) fn get(&mut self, hash: u128) -> Option<At> {
+        let at = At { hash, slot: self.slot(hash).ok()? };
+        self.renew(at.slot);
+        Some(at)
+    }
+
+    /// Takes marks of another epoch away.
+    #[inline]
+    fn renew(&mut self, slot: usize) {
+        let state = &mut self.table[slot];
+        if state.epoch != self.epoch {
+            state.epoch = self.epoch;
+            state.marked = false;
+            state.into = 0;
+        }
+    }
+
     /// Finds a state, or adds it.
     #[inline]
     pub(super) fn find(&mut self, hash: u128) -> At {
         let epoch = self.epoch;
         let slot = match self.slot(hash) {
             Ok(slot) => {
-                let state = &mut self.table[slot];
-                if state.epoch != epoch {
-                    state.epoch = epoch;
-                    state.flags &= !MARKED;
-                    state.into = 0;
-                }
+                self.renew(slot);
                 slot
             }
             Err(slot) => self.add(slot, State { hash, epoch, ..State::default() }),
@@ -203,7 +193,7 @@ impl States {
         if self.epoch == u8::MAX {
             for state in &mut self.table {
                 state.epoch = state.epoch.min(1);
-                state.flags &= !MARKED;
+                state.marked = false;
                 state.into = 0;
             }
             self.epoch = 1;
@@ -229,7 +219,7 @@ mod tests {
         let first = states.find(hash(0));
         for number in 0..1000 {
             let at = states.find(hash(number));
-            states.at(at).allowed = number as u16;
+            states.at(at).into = number as u16;
             assert!(states.at(at).mark());
         }
         assert_eq!(states.len(), 1000);
@@ -241,8 +231,9 @@ mod tests {
             assert!(states.at(at).mark());
             assert!(states.marks(hash(7)).is_some_and(State::is_marked));
         }
-        let at = states.find(hash(999));
-        assert_eq!((states.at(at).allowed, states.at(at).is_marked(), states.len()), (999, false, 1000));
+        let at = states.get(hash(999)).expect("it was added");
+        assert_eq!((states.at(at).into, states.at(at).is_marked(), states.len()), (0, false, 1000));
+        assert!(states.get(hash(1001)).is_none());
     }
 
     #[test]
