@@ -241,7 +241,7 @@ impl Strategy for CbPor {
                 }
             }
             while let Some(node) = self.path.last_mut() {
-                if node.is_done() {
+                if node.is_done(&self.marks, &self.names, self.bound, &mut self.cut) {
                     self.path.pop();
                     continue;
                 }
@@ -383,12 +383,28 @@ impl Strategy for CbPor {
 }
 
 impl Node {
-    /// Whether everything has been tried here. If not, the rest may still be known or beyond the bound.
-    fn is_done(&self) -> bool {
-        match (self.arity, self.threads.word(), self.tried.word()) {
-            (0, Some(threads), Some(tried)) => threads & !tried == 0,
-            _ => false,
+    /// Whether it is seen at once that nothing may be tried here; notes whether the bound cuts something off.
+    fn is_done(&self, marks: &Marks, names: &[u64], bound: Option<u32>, cut: &mut bool) -> bool {
+        let (0, Some(threads), Some(tried), Some(cheaper)) =
+            (self.arity, self.threads.word(), self.tried.word(), self.cheaper.word())
+        else {
+            return false;
+        };
+        let rest = threads & !tried;
+        if rest == 0 {
+            return true;
         }
+        let Some(into) = marks.cost.marked(self.state).threads(names) else { return false };
+        let rest = rest & !into;
+        let left = bound.map_or(u32::MAX, |most| most.saturating_sub(self.preemptions));
+        let affordable = match self.running.filter(|_| self.preemptible && left == 0) {
+            Some(running) => rest & 1_u64.checked_shl(running.0).unwrap_or(0),
+            None => rest,
+        };
+        let within = self.fingerprint.is_some() && bound.is_none_or(|most| self.preemptions <= most);
+        let done = rest & cheaper == 0 && (!within || affordable == 0);
+        *cut |= done && rest != 0;
+        done
     }
 
     /// What may be tried here next, those that cost nothing first; notes whether the bound cuts something off.

@@ -86,6 +86,13 @@ impl Marked<'_> {
         }
     }
 
+    /// The threads, of those with these names, whose next steps lead to marked states, if that is seen at once.
+    #[inline]
+    pub(crate) fn threads(&self, names: &[u64]) -> Option<Threads> {
+        let all = self.costs.same && names.len() <= THREADS as usize && self.costs.names == names;
+        all.then_some(self.into.into())
+    }
+
     /// Whether every step leads to a marked state with which the thread of this name chooses a value.
     pub(crate) fn has_value(&self, name: u64, value: u32) -> bool {
         self.costs.steps.contains(&step(self.state, name, value + 1))
