@@ -1,17 +1,17 @@
-//! A table of states: what is known of one is in one entry, of half a cache line. A search that keeps millions of
-//! states waits for memory more than for anything else, so to find one costs one place in it; and that there is
-//! none is most often seen from a byte, which are so few that they are at hand.
+//! A table of states: what is known of one is in one entry, of 24 bytes. A search that keeps millions of states waits
+//! for memory more than for anything else, so to find one costs one place in it; that there is none is most often
+//! seen from a byte, which are so few that they are at hand; and the table grows where it is.
 
 /// So many threads have a place in an entry, by their numbers.
 pub(super) const THREADS: u32 = 16;
 /// So many arrivals have one.
-pub(super) const ARRIVALS: usize = 12;
+pub(super) const ARRIVALS: usize = 4;
 
 /// What is known of a state. Sets of threads are by their numbers.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(align(32))]
 pub(super) struct State {
-    hash: u128,
+    /// In two halves, which need no more room than they take.
+    hash: (u64, u64),
     /// The threads whose next step leads to a marked state.
     pub(super) into: u16,
     /// The epoch that this and the mark are of; 0 where there is no state.
@@ -22,6 +22,11 @@ pub(super) struct State {
 }
 
 impl State {
+    #[inline]
+    fn hash(&self) -> u128 {
+        u128::from(self.hash.1) << 64 | u128::from(self.hash.0)
+    }
+
     #[inline]
     pub(super) fn is_marked(&self) -> bool {
         self.marked
@@ -103,7 +108,7 @@ impl States {
         loop {
             match self.tags[slot] {
                 0 => return Err(slot),
-                other if other == tag && self.table[slot].hash == hash => return Ok(slot),
+                other if other == tag && self.table[slot].hash() == hash => return Ok(slot),
                 _ => slot = (slot + 1) & last,
             }
         }
@@ -144,7 +149,10 @@ impl States {
                 self.renew(slot);
                 slot
             }
-            Err(slot) => self.add(slot, State { hash, epoch, ..State::default() }),
+            Err(slot) => {
+                let halves = (hash as u64, (hash >> 64) as u64);
+                self.add(slot, State { hash: halves, epoch, ..State::default() })
+            }
         };
         At { hash, slot }
     }
@@ -153,10 +161,10 @@ impl States {
     fn add(&mut self, mut slot: usize, state: State) -> usize {
         if self.length >= self.table.len() / 3 * 2 {
             self.grow();
-            slot = self.slot(state.hash).expect_err("it is new");
+            slot = self.slot(state.hash()).expect_err("it is new");
         }
         self.length += 1;
-        self.tags[slot] = tag(state.hash);
+        self.tags[slot] = tag(state.hash());
         self.table[slot] = state;
         slot
     }
@@ -165,7 +173,7 @@ impl States {
     #[inline]
     pub(super) fn at(&mut self, at: At) -> &mut State {
         let state = &self.table[at.slot];
-        let slot = if state.hash == at.hash && state.epoch != 0 { at.slot } else { self.found(at.hash) };
+        let slot = if state.hash() == at.hash && state.epoch != 0 { at.slot } else { self.found(at.hash) };
         &mut self.table[slot]
     }
 
@@ -174,16 +182,20 @@ impl States {
         self.slot(hash).expect("states are not taken out")
     }
 
+    /// Doubles the table, where it is.
     #[cold]
     fn grow(&mut self) {
-        let length = self.table.len() * 2;
-        self.tags.clear();
-        self.tags.resize(length, 0);
-        for state in std::mem::replace(&mut self.table, vec![State::default(); length]) {
-            if state.epoch != 0 {
-                let (Ok(slot) | Err(slot)) = self.slot(state.hash);
-                self.tags[slot] = tag(state.hash);
-                self.table[slot] = state;
+        let length = self.table.len();
+        self.table.resize(length * 2, State::default());
+        self.tags.resize(length * 2, 0);
+        // From a place that is empty on, so that what comes before an entry in its way has been put where it belongs.
+        let empty = self.tags.iter().position(|tag| *tag == 0).expect("there is room");
+        for slot in (empty..empty + length).map(|slot| slot % length) {
+            if std::mem::take(&mut self.tags[slot]) != 0 {
+                let state = std::mem::take(&mut self.table[slot]);
+                let (Ok(to) | Err(to)) = self.slot(state.hash());
+                self.tags[to] = tag(state.hash());
+                self.table[to] = state;
             }
         }
     }
