@@ -1,7 +1,7 @@
 //! The prefixes of a happens-before graph, with their canonical hashes: a walk that takes steps back and
 //! adds them again.
 
-use selvedge_core::{Access, ThreadId};
+use selvedge_core::{Access, Op, OpKind, ThreadId};
 
 use crate::config::Status;
 use crate::gate::Gate;
@@ -52,6 +52,9 @@ pub(crate) struct Lattice {
     width: usize,
     /// Where each thread stands after so many of its steps.
     stands: Vec<Vec<Stand>>,
+    /// What has been counted of each thread's preemptions for another thread; and what had been before an event.
+    counted: Vec<Counted>,
+    counted_before: Vec<(u32, u8, Counted)>,
 }
 
 /// No step.
@@ -155,6 +158,24 @@ struct Stand {
     /// Whoever runs next preempts it as long as this object is open to it and has been written no more than so
     /// often.
     unless: Option<(u32, u32)>,
+    /// The preemptions that were counted may be some of this thread's, before so many of its steps.
+    instead: Option<Instead>,
+}
+
+/// A thread that may have been preempted, before so many of its steps, in place of another.
+#[derive(Clone, Copy, Debug)]
+struct Instead {
+    thread: u8,
+    until: u32,
+}
+
+/// What must not be counted of a thread's preemptions again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    /// Those before so many of its steps.
+    until: u32,
+    /// The thread that they were counted for, if there is one.
+    by: Option<u8>,
 }
 
 /// A step that was taken back, and what was true before.
@@ -208,8 +229,16 @@ impl Stand {
     }
 
     /// Goes on after a step, not its first. A preemption is certain where the thread must have been interrupted
-    /// since the last one that was counted, and could have gone on wherever that was.
-    fn follow(&mut self, graph: &Graph, number: usize, before: &Stand, fair: bool) {
+    /// since the last one that was counted, and could have gone on wherever that was. Where it may have waited for
+    /// a lock, the one that held it was preempted instead; `holder` says who that is, if it is certain.
+    fn follow(
+        &mut self,
+        graph: &Graph,
+        number: usize,
+        before: &Stand,
+        fair: bool,
+        holder: impl FnOnce() -> Option<Instead>,
+    ) {
         let event = &graph.events[self.last as usize];
         let thread = event.thread.index();
         let mut alone = true;
@@ -223,18 +252,22 @@ impl Stand {
                 }
             }
         }
-        // What it waited for was as it was all the time since its step before.
-        let unchanged = || {
+        if !before.left {
             let gate = &graph.threads[thread].pending[number - 1].1;
-            let certain = alone && before.is_free(fair) && !gate.needs_signal && !gate.timed;
-            certain
-                && event
-                    .op
-                    .touches()
-                    .any(|(object, access)| access == Access::Write && gate.waits_for(object))
-        };
-        if !before.left && !unchanged() {
-            self.free_from = number as u32;
+            let waits = |(object, access)| access == Access::Write && gate.waits_for(object);
+            let plain = before.is_free(fair) && !gate.needs_signal && !gate.timed;
+            // If it is alone, what it waited for was as it was all the time since its step before.
+            if !(plain && alone && event.op.touches().any(waits)) {
+                if plain
+                    && self.seen >= self.uncounted()
+                    && let Some(holder) = holder()
+                {
+                    self.preempted += 1;
+                    self.counted = number as u32;
+                    self.instead = Some(holder);
+                }
+                self.free_from = number as u32;
+            }
         }
         if self.seen >= self.uncounted() {
             self.preempted += 1;
@@ -276,6 +309,7 @@ impl Lattice {
         }
         self.keep_heirs(graph, common);
         self.stands.resize_with(graph.threads.len(), Vec::new);
+        self.counted.resize(graph.threads.len(), Counted::default());
         self.length = common;
         self.taken.clear();
         self.least = 0;
@@ -285,9 +319,10 @@ impl Lattice {
             let taken = line.events.partition_point(|event| (*event as usize) < common);
             self.taken.push(taken as u32);
             // What it does next may not have been known when the graph ended there.
-            self.stands[thread].truncate(taken);
-            let stand = self.load_stand(graph, thread);
-            self.least += stand.least();
+            self.stands[thread].truncate(taken + 1);
+            let stand = self.stands[thread].pop().unwrap_or_default();
+            debug_assert_eq!(self.stands[thread].len(), taken, "where it stood before is known");
+            self.least += self.stand_at(graph, thread, stand).least();
         }
         let mut log = graph.words.log_from(common as u32);
         for index in common..graph.events.len() {
@@ -354,18 +389,92 @@ impl Lattice {
         row.iter().zip(&self.taken).any(|(heir, taken)| taken > heir)
     }
 
-    /// Notes where a thread stands after the steps that it has taken.
+    /// Notes where a thread stands after a step that it has just taken.
     fn load_stand(&mut self, graph: &Graph, thread: usize) -> Stand {
+        let fair = self.yields.is_some();
+        let number = self.taken[thread] as usize;
+        let before = *self.stand_before(thread);
+        let mut stand = before;
+        stand.last = graph.threads[thread].events[number - 1];
+        stand.yielded = graph.events[stand.last as usize].op.yields();
+        stand.yields += u32::from(stand.yielded);
+        stand.counted = stand.counted.max(self.counted[thread].until);
+        if number == 1 {
+            stand.free_from = 1;
+        } else {
+            let instead = before.instead;
+            stand.follow(graph, number, &before, fair, || self.holder(graph, thread, instead));
+            if let Some(Instead { thread: other, until }) = stand.instead
+                && stand.counted == number as u32
+            {
+                let counted = &mut self.counted[usize::from(other)];
+                self.counted_before.push((stand.last, other, *counted));
+                *counted = Counted { until: counted.until.max(until), by: Some(thread as u8) };
+            }
+        }
+        self.stand_at(graph, thread, stand)
+    }
+
+    #[inline]
+    fn stand_before(&self, thread: usize) -> &Stand {
+        self.stands[thread].last().expect("it stood somewhere before its step")
+    }
+
+    /// Who must have been preempted if a thread waited for the lock that it has just taken, where it is one thread that
+    /// nothing could have kept from going on while it had the lock, and that none of its preemptions at that time has
+    /// been counted of.
+    fn holder(&self, graph: &Graph, thread: usize, instead: Option<Instead>) -> Option<Instead> {
+        let own = graph.threads[thread].events[self.taken[thread] as usize - 1];
+        let is_of = |op: &Op, object| op.object == Some(object) && op.also.is_none();
+        let op = &graph.events[own as usize].op;
+        let lock = op.object.filter(|lock| op.kind == OpKind::Lock && is_of(op, *lock))?;
+        let object = &self.objects[lock.index()];
+        if object.unwritten != 0 {
+            return None;
+        }
+        let mut holder = None;
+        let (mut from, mut until) = (0, 0);
+        let mut released = None;
+        for write in object.writes.iter().rev().skip_while(|write| **write >= own) {
+            let event = &graph.events[*write as usize];
+            let other = event.thread.index();
+            if other == thread {
+                break;
+            }
+            if !is_of(&event.op, lock) || *holder.get_or_insert(other) != other {
+                return None;
+            }
+            let steps = event.number + 1;
+            match (event.op.kind, released.take()) {
+                (OpKind::Unlock, None) => {
+                    until = until.max(steps);
+                    released = Some(steps);
+                }
+                (OpKind::Lock, Some(released)) => {
+                    let inside = &self.stands[other][steps as usize..released as usize];
+                    if !inside.iter().all(|stand| stand.left) {
+                        return None;
+                    }
+                    from = steps;
+                }
+                _ => return None,
+            }
+        }
+        let holder = holder.filter(|_| released.is_none())?;
+        let stands = &self.stands[holder];
+        let is_counted = self.stand_before(holder).preempted > stands[from as usize].preempted;
+        let counted_by = self.counted[holder].by;
+        let is_free = !is_counted
+            && counted_by.is_none_or(|by| usize::from(by) == thread)
+            && instead.is_none_or(|instead| usize::from(instead.thread) == holder);
+        is_free.then_some(Instead { thread: holder as u8, until })
+    }
+
+    /// Adds where a thread stands, with what it waits for there.
+    fn stand_at(&mut self, graph: &Graph, thread: usize, mut stand: Stand) -> Stand {
         let line = &graph.threads[thread];
         let fair = self.yields.is_some();
         let number = self.taken[thread] as usize;
-        let before = self.stands[thread].last().copied().unwrap_or_default();
-        let mut stand = before;
-        if number > 0 {
-            stand.last = line.events[number - 1];
-            stand.yielded = graph.events[stand.last as usize].op.yields();
-            stand.yields += u32::from(stand.yielded);
-        }
         let ended = line.ended && number == line.events.len();
         let gate = line.pending.get(number).map(|(_, gate)| gate).filter(|_| !ended);
         let free = number > 0 && stand.is_free(fair);
@@ -387,11 +496,6 @@ impl Lattice {
             let writes = self.objects.get(object).map_or(&[][..], |object| &object.writes);
             let seen = writes.partition_point(|write| graph.contains(past, *write));
             stand.unless = Some((object as u32, seen as u32));
-        }
-        if number == 1 {
-            stand.free_from = 1;
-        } else if number > 1 {
-            stand.follow(graph, number, &before, fair);
         }
         self.stands[thread].push(stand);
         self.masks.set(thread, &stand);
@@ -501,6 +605,12 @@ impl Lattice {
             }
         }
         self.changes.truncate(self.steps.last().map_or(0, |step| step.changes.1 as usize));
+        while let Some((event, thread, counted)) =
+            self.counted_before.pop_if(|before| before.0 as usize >= kept)
+        {
+            let _ = event;
+            self.counted[usize::from(thread)] = counted;
+        }
         for object in &mut self.objects {
             object.actions.adds = whole(object.actions.all);
             object.actions.writes = object.writes.len() as u32;
@@ -592,7 +702,14 @@ impl Lattice {
         }
         // When it will run next it may have been interrupted where it stands now, too.
         if runs == Runs::Last || own.left {
-            let from = own.uncounted();
+            let mut from = own.uncounted();
+            for (stands, taken) in self.stands.iter().zip(&self.taken) {
+                if let Some(instead) = stands[*taken as usize].instead
+                    && usize::from(instead.thread) == thread
+                {
+                    from = from.max(instead.until);
+                }
+            }
             if from <= self.taken[thread] && self.has_heir(self.stands[thread][from as usize].last) {
                 least += 1;
             }
