@@ -322,7 +322,7 @@ impl Lattice {
             self.stands[thread].truncate(taken + 1);
             let stand = self.stands[thread].pop().unwrap_or_default();
             debug_assert_eq!(self.stands[thread].len(), taken, "where it stood before is known");
-            self.least += self.stand_at(graph, thread, stand).least();
+            self.least += self.stand_at(graph, thread, stand);
         }
         let mut log = graph.words.log_from(common as u32);
         for index in common..graph.events.len() {
@@ -389,8 +389,9 @@ impl Lattice {
         row.iter().zip(&self.taken).any(|(heir, taken)| taken > heir)
     }
 
-    /// Notes where a thread stands after a step that it has just taken.
-    fn load_stand(&mut self, graph: &Graph, thread: usize) -> Stand {
+    /// Notes where a thread stands after a step that it has just taken. Says how often it has been preempted at least,
+    /// if another runs next.
+    fn load_stand(&mut self, graph: &Graph, thread: usize) -> u32 {
         let fair = self.yields.is_some();
         let number = self.taken[thread] as usize;
         let before = *self.stand_before(thread);
@@ -470,8 +471,9 @@ impl Lattice {
         is_free.then_some(Instead { thread: holder as u8, until })
     }
 
-    /// Adds where a thread stands, with what it waits for there.
-    fn stand_at(&mut self, graph: &Graph, thread: usize, mut stand: Stand) -> Stand {
+    /// Adds where a thread stands, with what it waits for there. Says the same.
+    #[inline]
+    fn stand_at(&mut self, graph: &Graph, thread: usize, mut stand: Stand) -> u32 {
         let line = &graph.threads[thread];
         let fair = self.yields.is_some();
         let number = self.taken[thread] as usize;
@@ -497,10 +499,10 @@ impl Lattice {
             let seen = writes.partition_point(|write| graph.contains(past, *write));
             stand.unless = Some((object as u32, seen as u32));
         }
-        self.stands[thread].push(stand);
         self.masks.set(thread, &stand);
         self.has_yields |= stand.yields > 0;
-        stand
+        self.stands[thread].push(stand);
+        stand.least()
     }
 
     /// Adds the next event, by which the execution had so many preemptions.
@@ -561,7 +563,7 @@ impl Lattice {
         let before = self.stand(thread).least();
         self.taken[thread] += 1;
         self.length += 1;
-        self.least = self.least - before + self.load_stand(graph, thread).least();
+        self.least = self.least - before + self.load_stand(graph, thread);
     }
 
     /// So many preemptions at least has an execution that goes on from here with a step of a thread, where the one at

@@ -174,11 +174,13 @@ impl ContextCost {
 
     /// Notes that the step of an event, with the values that it chose, leads from a state to a marked one. Says whether
     /// it does with all other values too.
+    #[inline]
     pub(crate) fn all_values_lead_on(&mut self, graph: &Graph, before: u128, event: usize) -> bool {
         let choices = graph.choices(event);
-        if choices.is_empty() {
-            return true;
-        }
+        choices.is_empty() || self.values_lead_on(graph, before, event, choices)
+    }
+
+    fn values_lead_on(&mut self, graph: &Graph, before: u128, event: usize, choices: &[(u32, u32)]) -> bool {
         let thread = graph.events[event].thread;
         let name = graph.threads[thread.index()].name;
         for (index, &(value, arity)) in choices.iter().enumerate().rev() {
@@ -285,7 +287,9 @@ impl ContextCost {
                 None => unknown |= 1 << last,
             }
         }
-        if unknown != 0 && state.preempted(graph, thread, Runs::Next, budget) > budget {
+        // For the thread's own last step as much was certain as is for its next.
+        let others = unknown != 0 && unknown >> thread & 1 == 0;
+        if others && state.preempted(graph, thread, Runs::Next, budget) > budget {
             return budget + 1;
         }
         // What the execution did last is asked first: that leads back to where it has been.
