@@ -39,6 +39,8 @@ pub(crate) struct Lattice {
     masks: Masks,
     /// The fair bound.
     yields: Option<u32>,
+    /// The bound on preemptions.
+    most: Option<u32>,
     /// Whether any thread yields.
     has_yields: bool,
     objects: Vec<Object>,
@@ -112,6 +114,18 @@ struct Step {
     /// The threads whose last step nothing depends on in that state.
     frontier: Threads,
     costs: Costs,
+    forced: Forced,
+}
+
+/// Whether there is no other step within the bound where one was taken, and no other way to come there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Forced {
+    /// There may be.
+    No,
+    /// No other thread could go on.
+    Alone,
+    /// It would be beyond the bound for every other thread.
+    Bound,
 }
 
 /// What an execution has cost up to one of its steps.
@@ -297,8 +311,16 @@ impl Lattice {
     }
 
     /// The whole graph, of which the first so many events are those of the graph that was loaded before, and
-    /// the state is all of that. After each of its steps from there on the execution had so many preemptions.
-    pub(crate) fn load(&mut self, graph: &Graph, common: usize, mut costs: impl Iterator<Item = u32>) {
+    /// the state is all of that. After each of its steps from there on the execution had so many preemptions; it is
+    /// within this bound, if there is one.
+    pub(crate) fn load(
+        &mut self,
+        graph: &Graph,
+        common: usize,
+        most: Option<u32>,
+        mut costs: impl Iterator<Item = u32>,
+    ) {
+        self.most = most;
         self.unload(common);
         let mut initials = graph.words.initials();
         for index in 0..self.objects.len().max(initials.len()) {
@@ -511,7 +533,7 @@ impl Lattice {
         let thread = event.thread.index();
         let name = graph.threads[thread].name;
         let number = u64::from(event.number) + 1;
-        let least = self.least_by(graph, thread, run);
+        let (least, forced) = self.weigh(graph, index, run);
         let mut touches = [Touch::default(); 2];
         let mut touched = 0;
         let mut alone = 0;
@@ -559,6 +581,7 @@ impl Lattice {
             after: self.hash,
             frontier,
             costs: Costs { least, run },
+            forced,
         });
         let before = self.stand(thread).least();
         self.taken[thread] += 1;
@@ -566,24 +589,36 @@ impl Lattice {
         self.least = self.least - before + self.load_stand(graph, thread);
     }
 
-    /// So many preemptions at least has an execution that goes on from here with a step of a thread, where the one at
-    /// hand has had so many by then.
-    fn least_by(&self, graph: &Graph, thread: usize, run: u32) -> u32 {
-        let Some(last) = self.steps.last() else { return 0 };
+    /// So many preemptions at least has an execution that goes on from here with the next event, with which the one at
+    /// hand has had so many; and whether that one had to.
+    fn weigh(&self, graph: &Graph, index: usize, run: u32) -> (u32, Forced) {
+        let Some(last) = self.steps.last() else { return (0, Forced::No) };
+        let thread = graph.events[index].thread.index();
         // The execution at hand has been here with the last step of this thread; another one, of any of the frontier.
         let price = if run == u32::MAX { 0 } else { run.saturating_sub(last.costs.run) };
         let mut least = last.costs.least + price;
+        let mut one_way = graph.choices(index).is_empty();
         for other in each(last.frontier & !(1 << last.thread)) {
-            if least == 0 {
-                break;
-            }
-            let mut cost = self.preempted(graph, other, Runs::Last, least - 1);
+            let budget = self.most.unwrap_or(least);
+            let mut cost = self.preempted(graph, other, Runs::Last, budget);
+            one_way &= self.most.is_some() && cost > budget;
             if cost + 1 == least && other != thread {
                 cost += (self.allowed(graph).1 >> other & 1) as u32;
             }
             least = least.min(cost);
         }
-        least
+        if !one_way {
+            return (least, Forced::No);
+        }
+        let (allowed, preemptible) = self.allowed(graph);
+        let others = allowed & !(1 << thread);
+        let switch = last.costs.least + (preemptible >> last.thread & 1) as u32;
+        let forced = match self.most {
+            _ if others == 0 => Forced::Alone,
+            Some(most) if others >> last.thread & 1 == 0 && switch > most => Forced::Bound,
+            _ => Forced::No,
+        };
+        (least, forced)
     }
 
     /// Forgets all but the first so many events. The state is all of them, before and after.
@@ -734,6 +769,67 @@ impl Lattice {
     pub(crate) fn was_run(&self, last: usize) -> Option<Costs> {
         let step = &self.steps[self.length.checked_sub(1)?];
         (step.after == self.hash && step.thread as usize == last).then_some(step.costs)
+    }
+
+    /// Where the execution was in this state, goes back as long as it had to take the step that it took. Says whether
+    /// that was because of the bound anywhere.
+    pub(crate) fn go_back(&mut self) -> bool {
+        let (mut length, mut by_bound) = (self.length, false);
+        while let Some(step) = length.checked_sub(1).map(|last| &self.steps[last])
+            && step.forced != Forced::No
+        {
+            by_bound |= step.forced == Forced::Bound;
+            length -= 1;
+        }
+        if length < self.length && self.steps[self.length - 1].after == self.hash {
+            self.walk_to(length);
+            return by_bound;
+        }
+        false
+    }
+
+    /// Goes to where the execution was after so many steps, from where it was too.
+    pub(crate) fn walk_to(&mut self, length: usize) {
+        let add = length > self.length;
+        let steps = if add { self.length..length } else { length..self.length };
+        for step in &self.steps[steps] {
+            let taken = &mut self.taken[usize::from(step.thread)];
+            *taken = if add { *taken + 1 } else { *taken - 1 };
+            for touch in step.touches() {
+                let actions = &mut self.objects[touch.object as usize].actions;
+                actions.all ^= touch.action;
+                let one = u32::from(touch.writes);
+                actions.writes = if add { actions.writes + one } else { actions.writes - one };
+            }
+            for &(object, difference) in step.changes(&self.changes) {
+                let word = &mut self.objects[object as usize].word;
+                *word = if add { word.wrapping_add(difference) } else { word.wrapping_sub(difference) };
+            }
+        }
+        for object in &mut self.objects {
+            object.actions.adds = whole(object.actions.all);
+        }
+        self.length = length;
+        self.hash = length.checked_sub(1).map_or(0, |last| self.steps[last].after);
+        self.least = 0;
+        for (thread, (stands, taken)) in self.stands.iter().zip(&self.taken).enumerate() {
+            let stand = &stands[*taken as usize];
+            self.least += stand.least();
+            self.masks.set(thread, stand);
+        }
+    }
+
+    /// How many steps there are.
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Where the execution was in this state: the thread that took the last step, and the threads whose last step
+    /// nothing depends on.
+    pub(crate) fn last_run(&self) -> (usize, Threads) {
+        let last = &self.steps[self.length - 1];
+        debug_assert_eq!(last.after, self.hash, "the execution was here");
+        (last.thread.into(), last.frontier)
     }
 
     /// The last step of a thread that has taken one.

@@ -65,8 +65,17 @@ struct Marks {
     cost: ContextCost,
     bound: Option<u32>,
     cut: bool,
-    /// The steps that were taken back, with their threads; empty but for its memory.
-    back: Vec<(usize, Removed)>,
+    /// How to come back to where the walk over states began; empty but for its memory.
+    back: Vec<Back>,
+}
+
+/// A way back.
+#[derive(Clone, Debug)]
+enum Back {
+    /// By the step of a thread that was taken back.
+    Over(usize, Removed),
+    /// Along the execution, to where it was after so many steps.
+    To(usize),
 }
 
 #[derive(Clone, Debug)]
@@ -202,7 +211,7 @@ impl CbPor {
     fn load(&mut self, execution: &Finished<'_>) -> usize {
         let common = self.graph.update(execution, Races::No).min(self.loaded);
         let costs = costs(&self.graph, execution, common);
-        self.state.load(&self.graph, common, costs);
+        self.state.load(&self.graph, common, self.marks.most(), costs);
         self.loaded = self.graph.events.len();
         common
     }
@@ -221,7 +230,8 @@ impl CbPor {
         self.loaded = 0;
         for index in 0..self.terminals.len() {
             let (common, costs) = self.terminals.restore(index, &mut graph);
-            self.state.load(&graph, common.min(self.loaded), costs.iter().copied());
+            let most = self.marks.most();
+            self.state.load(&graph, common.min(self.loaded), most, costs.iter().copied());
             self.loaded = graph.events.len();
             self.marks.mark_all(&graph, &mut self.state);
         }
@@ -481,17 +491,29 @@ impl Marks {
                 }
                 state.put_back(other, &removed);
             }
+            let (mut last, mut frontier) = (last, here.frontier);
+            let length = state.len();
+            if state.was_run(last).is_some() {
+                self.cut |= state.go_back();
+            }
+            if state.len() < length {
+                self.back.push(Back::To(length));
+                (last, frontier) = state.last_run();
+            }
             let removed = state.remove(last);
-            let mut before = self.cost.look_back(graph, state, here.frontier, last, &removed);
+            let mut before = self.cost.look_back(graph, state, frontier, last, &removed);
             let settled = self.settles(graph, state, &mut before, removed.event);
-            self.back.push((last, removed));
+            self.back.push(Back::Over(last, removed));
             if !settled {
                 break;
             }
             here = before;
         }
-        for (last, removed) in self.back.drain(begin..).rev() {
-            state.put_back(last, &removed);
+        for back in self.back.drain(begin..).rev() {
+            match back {
+                Back::Over(last, removed) => state.put_back(last, &removed),
+                Back::To(length) => state.walk_to(length),
+            }
         }
     }
 

@@ -420,7 +420,7 @@ mod tests {
 
     fn context_bound_with(mut costs: ContextCost, graph: &Graph, without: Option<usize>) -> u32 {
         let mut state = Lattice::default();
-        state.load(graph, 0, std::iter::empty());
+        state.load(graph, 0, None, std::iter::empty());
         if let Some(thread) = without {
             state.remove(thread);
         }
