@@ -648,7 +648,11 @@ impl Graph {
     }
 
     /// The values that an event's step chose, each among how many.
+    #[inline]
     pub(crate) fn choices(&self, event: usize) -> &[(u32, u32)] {
+        if self.choices.is_empty() {
+            return &[];
+        }
         let begin = event.checked_sub(1).map_or(0, |before| self.choices_at[before] as usize);
         &self.choices[begin..self.choices_at[event] as usize]
     }

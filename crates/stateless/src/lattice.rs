@@ -379,13 +379,13 @@ impl Lattice {
                 *heir = if *heir < kept { *heir } else { NONE };
             }
         }
+        self.heirs.resize(graph.events.len() * self.width, NONE);
     }
 
     /// Notes what the next event depends on, and says whose last step nothing depends on after it.
     fn load_heir(&mut self, graph: &Graph, index: usize) -> Threads {
         let event = &graph.events[index];
         let thread = event.thread.index();
-        self.heirs.resize(self.heirs.len() + self.width, NONE);
         let mut frontier = self.steps.last().map_or(0, |step| step.frontier) | 1 << thread;
         if !event.joins {
             return frontier;
@@ -642,10 +642,8 @@ impl Lattice {
             }
         }
         self.changes.truncate(self.steps.last().map_or(0, |step| step.changes.1 as usize));
-        while let Some((event, thread, counted)) =
-            self.counted_before.pop_if(|before| before.0 as usize >= kept)
+        while let Some((_, thread, counted)) = self.counted_before.pop_if(|before| before.0 as usize >= kept)
         {
-            let _ = event;
             self.counted[usize::from(thread)] = counted;
         }
         for object in &mut self.objects {
@@ -771,9 +769,10 @@ impl Lattice {
         (step.after == self.hash && step.thread as usize == last).then_some(step.costs)
     }
 
-    /// Where the execution was in this state, goes back as long as it had to take the step that it took. Says whether
-    /// that was because of the bound anywhere.
+    /// Goes back from where the execution was, as long as it had to take the step that it took. Says whether that was
+    /// because of the bound anywhere.
     pub(crate) fn go_back(&mut self) -> bool {
+        debug_assert!(self.is_on_path(), "the execution was here");
         let (mut length, mut by_bound) = (self.length, false);
         while let Some(step) = length.checked_sub(1).map(|last| &self.steps[last])
             && step.forced != Forced::No
@@ -781,11 +780,16 @@ impl Lattice {
             by_bound |= step.forced == Forced::Bound;
             length -= 1;
         }
-        if length < self.length && self.steps[self.length - 1].after == self.hash {
+        if length < self.length {
             self.walk_to(length);
-            return by_bound;
         }
-        false
+        by_bound
+    }
+
+    /// Whether the execution was in this state.
+    #[inline]
+    fn is_on_path(&self) -> bool {
+        self.length.checked_sub(1).is_none_or(|last| self.steps[last].after == self.hash)
     }
 
     /// Goes to where the execution was after so many steps, from where it was too.
@@ -824,11 +828,10 @@ impl Lattice {
         self.length
     }
 
-    /// Where the execution was in this state: the thread that took the last step, and the threads whose last step
-    /// nothing depends on.
+    /// Where the execution was: the thread that took the last step, and the threads whose last step nothing depends on.
     pub(crate) fn last_run(&self) -> (usize, Threads) {
+        debug_assert!(self.is_on_path(), "the execution was here");
         let last = &self.steps[self.length - 1];
-        debug_assert_eq!(last.after, self.hash, "the execution was here");
         (last.thread.into(), last.frontier)
     }
 
@@ -852,9 +855,8 @@ impl Lattice {
         thread: usize,
         removed: &Removed,
     ) -> Threads {
-        match self.length.checked_sub(1).map(|last| &self.steps[last]) {
-            Some(last) if last.after == self.hash => return last.frontier,
-            _ => {}
+        if self.length > 0 && self.is_on_path() {
+            return self.steps[self.length - 1].frontier;
         }
         let mut frontier = was & !(1 << thread);
         for (other, (needed, taken)) in graph.clock(removed.event).iter().zip(&self.taken).enumerate() {
@@ -874,7 +876,7 @@ impl Lattice {
         let word = |object: usize| self.objects.get(object).map_or(0, |object| object.word);
         for thread in each(self.masks.waiting) {
             let taken = self.taken[thread];
-            let gate = graph.threads[thread].pending[taken as usize].1;
+            let gate = &graph.threads[thread].pending[taken as usize].1;
             if taken > 0 && !gate.needs_signal && !gate.timed {
                 let open = gate.object.is_none_or(|object| gate.allows(word(object.index())));
                 allowed |= Threads::from(open) << thread;
