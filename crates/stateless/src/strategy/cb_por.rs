@@ -16,7 +16,9 @@
 //!    first visits them, so there a step is taken if its context bound allows it, as in the paper.
 //! 3. A step that ends the execution (a violation) happens after everything.
 //! 4. Terminal graphs are kept, so that the next bound need not run them again: they are marked anew.
-//! 5. When the tables have grown past a limit, nothing more is marked, and nor are executions that are very long
+//! 5. A state that one step leads to within the bound is not put into H itself: that the step leads there says the
+//!    same. `Mark` goes back over all steps of the execution at once that were the only ones within the bound.
+//! 6. When the tables have grown past a limit, nothing more is marked, and nor are executions that are very long
 //!    or have more than 64 threads: the search goes on as a plain bounded one, slower and no less complete.
 
 use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};

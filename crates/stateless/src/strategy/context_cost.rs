@@ -8,10 +8,11 @@
 //! 1. A switch is free also after a thread that yielded, waits with a time limit, or is held back by the
 //!    fair bound; and a step that the fair bound rules out costs more than any bound.
 //! 2. What is asked is only whether a cost is within a budget. So what is kept of it is two numbers that it
-//!    lies between; and an execution that was run is an answer for the states that it was in.
+//!    lies between; and an execution that was run is an answer for the states that it was in: what it had, and what
+//!    every other one that leads there must have had, step by step.
 //! 3. A thread that was left where nothing could have blocked it was preempted there, and so was one that must
-//!    have been interrupted between two of its steps; a state with more of these than the budget has is not
-//!    looked into.
+//!    have been interrupted between two of its steps; if it could have waited for a lock there, then the one that held
+//!    the lock was. A state with more of these than the budget has is not looked into.
 //!
 //! What rarely occurs (many threads, high bounds) has no place in the [table of states](states) and is kept apart.
 
