@@ -58,6 +58,9 @@ pub(crate) struct NativeExecution<'a> {
     decided: Vec<Decision>,
     /// What the search has planned for it.
     planned: Course,
+    /// What may follow that, as far as it can be foreseen, and whether the search most likely ends it then.
+    foreseen: Vec<u32>,
+    ends: bool,
     /// Whether it is under way.
     live: bool,
     /// The thread whose step is being read.
@@ -92,6 +95,8 @@ impl<'a> NativeExecution<'a> {
             next: Next::Nothing,
             decided: Vec::new(),
             planned: Course::default(),
+            foreseen: Vec::new(),
+            ends: false,
             live: false,
             current: 0,
             step: Step::default(),
@@ -120,7 +125,8 @@ impl<'a> NativeExecution<'a> {
                 self.program.clear_output();
                 self.keeper.clear();
                 let began = Instant::now();
-                self.zygote.request(&self.planned, self.foresight > BLIND);
+                let goes_on = self.foresight > BLIND && !self.ends;
+                self.zygote.request(&self.planned, &self.foreseen, goes_on);
                 self.wait();
                 if let Company::Scouts(pool) = &mut self.company {
                     pool.took(began.elapsed());
@@ -424,8 +430,19 @@ impl<'a> NativeExecution<'a> {
             scout.runs(&self.planned);
         }
         self.end();
+        let decided = self.decided.iter().map(|decision| answer(*decision).pack());
+        // Where it is as foreseen, what was run was not: it was run for a search that knew less.
+        let mut planned = self.planned.decisions.iter().chain(&self.foreseen).copied();
+        if decided.clone().all(|decision| planned.next() == Some(decision)) {
+            let rest = planned.collect();
+            self.foreseen = rest;
+        } else {
+            drop(planned);
+            self.foreseen.clear();
+            self.ends = false;
+        }
         self.planned.decisions.clear();
-        self.planned.decisions.extend(self.decided.iter().map(|decision| answer(*decision).pack()));
+        self.planned.decisions.extend(decided);
         let failed = |message: String| Stop { kind: StopKind::Unsupported, message, location: None };
         self.begin().map_err(|error| failed(error.0))?;
         for index in 0..self.decided.len() - 1 {
@@ -523,6 +540,13 @@ impl Execution for NativeExecution<'_> {
         let mut decisions = std::mem::take(&mut self.planned.decisions);
         decisions.clear();
         self.planned = course(plan, decisions);
+        self.foreseen.clear();
+        self.foreseen.extend(plan.foreseen.iter().map(|decision| answer(*decision).pack()));
+        self.ends = plan.ends;
+    }
+
+    fn heeds_plans(&self) -> bool {
+        true
     }
 
     fn runs_ahead(&self) -> bool {
@@ -533,7 +557,7 @@ impl Execution for NativeExecution<'_> {
         let Company::Scouts(pool) = &mut self.company else { return };
         let settings = Settings { yields, max_steps, ..Settings::default() };
         let course = |decisions: &[Decision], onward| {
-            course(&Plan { decisions, likely: &[], onward, yields }, Vec::new())
+            course(&Plan { decisions, onward, yields, ..Plan::default() }, Vec::new())
         };
         pool.send(self.program, settings, course, search);
     }

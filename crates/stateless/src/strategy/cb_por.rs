@@ -310,6 +310,10 @@ impl Strategy for CbPor {
         Choice::Prune
     }
 
+    fn strays(&self) -> bool {
+        true
+    }
+
     fn finished(&mut self, execution: &Finished<'_>) {
         let record = execution.record;
         self.path.truncate(execution.prefix);
