@@ -507,7 +507,7 @@ impl<'a> NativeExecution<'a> {
 }
 
 /// A plan as the program is given it; the decisions are added to these.
-fn course(plan: &Plan<'_>, mut decisions: Vec<u32>) -> Course {
+pub(crate) fn course(plan: &Plan<'_>, mut decisions: Vec<u32>) -> Course {
     let planned = plan.decisions.iter().chain(plan.likely);
     decisions.extend(planned.map(|decision| answer(*decision).pack()));
     Course { decisions, onward: plan.onward, yields: plan.yields }
@@ -556,10 +556,7 @@ impl Execution for NativeExecution<'_> {
     fn run_ahead(&mut self, yields: Option<u32>, max_steps: usize, search: Ahead<'_>) {
         let Company::Scouts(pool) = &mut self.company else { return };
         let settings = Settings { yields, max_steps, ..Settings::default() };
-        let course = |decisions: &[Decision], onward| {
-            course(&Plan { decisions, onward, yields, ..Plan::default() }, Vec::new())
-        };
-        pool.send(self.program, settings, course, search);
+        pool.send(self.program, settings, search);
     }
 
     fn restart(&mut self) -> Result<(), LaunchError> {
