@@ -49,7 +49,7 @@ const HOPS: u32 = 2;
 /// The first executions take longer than those after them. Then it pays to have one run by another core if it takes so
 /// long, since to hand it over takes time too.
 const FIRST: u32 = 16;
-const WORTH_IT: Duration = Duration::from_micros(100);
+pub(crate) const WORTH_IT: Duration = Duration::from_micros(100);
 /// The part of the time that may be spent on copies of the search.
 const COPYING: u32 = 20;
 
@@ -413,10 +413,10 @@ impl Pool {
         }
     }
 
-    /// An execution of the search's own has taken so long.
-    pub(crate) fn took(&mut self, time: Duration) {
+    /// The search has run an execution itself; they take so long on average.
+    pub(crate) fn took(&mut self, usual: Duration) {
         self.looked_at = self.looked_at.saturating_add(1);
-        self.usual = (self.usual * 7 + time) / 8;
+        self.usual = usual;
     }
 
     /// Whether it pays to run executions ahead, and there is a scout that waits to be sent somewhere.

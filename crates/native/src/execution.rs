@@ -14,7 +14,7 @@ use selvedge_stateless::{
     Ahead, Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Settings, Site, Stop, StopKind,
 };
 
-use crate::ahead::{Company, Course, Go, Keeper, Kept};
+use crate::ahead::{Company, Course, Go, Keeper, Kept, WORTH_IT};
 use crate::describe::{Step, Words};
 use crate::launch::{NativeProgram, Zygote};
 use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order};
@@ -69,6 +69,8 @@ pub(crate) struct NativeExecution<'a> {
     events: Vec<LocalEvent>,
     /// How often the program has rightly gone on by itself, less how often it has not.
     foresight: i32,
+    /// How long executions take, on average.
+    usual: Duration,
     /// The program stopped answering.
     lost: Option<Stop>,
     /// The execution, if it was run ahead of time.
@@ -102,6 +104,7 @@ impl<'a> NativeExecution<'a> {
             step: Step::default(),
             events: Vec::new(),
             foresight: 0,
+            usual: Duration::ZERO,
             lost: None,
             kept: None,
             company,
@@ -125,11 +128,13 @@ impl<'a> NativeExecution<'a> {
                 self.program.clear_output();
                 self.keeper.clear();
                 let began = Instant::now();
-                let goes_on = self.foresight > BLIND && !self.ends;
-                self.zygote.request(&self.planned, &self.foreseen, goes_on);
+                // To end a short execution takes longer than to let it go on to its end.
+                let ends = self.ends && self.usual >= WORTH_IT;
+                self.zygote.request(&self.planned, &self.foreseen, self.foresight > BLIND && !ends);
                 self.wait();
+                self.usual = (self.usual * 7 + began.elapsed()) / 8;
                 if let Company::Scouts(pool) = &mut self.company {
-                    pool.took(began.elapsed());
+                    pool.took(self.usual);
                 }
             }
         }
