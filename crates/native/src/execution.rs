@@ -1,10 +1,10 @@
 //! An execution of a program, a step at a time.
 //!
-//! The runtime writes a log; this side reads it. The decisions that a search plans, and those that can be foreseen, are
-//! given to the program when it begins, and it goes on without preemption by itself after them, since that is what most searches ask for. So most
-//! executions are over before their log is read, and no step waits for an answer. Where a search decides otherwise than
-//! the program has, the execution is begun again with what was decided so far; a search that keeps doing so is answered
-//! step by step.
+//! The runtime writes a log; this side reads it. The decisions that a search plans, and those that can be foreseen,
+//! are given to the program when it begins, and it goes on without preemption by itself after them, since that is what
+//! most searches ask for. So most executions are over before their log is read, and no step waits for an answer. Where
+//! a search decides otherwise than the program has, the execution is begun again with what was decided so far; a
+//! search that keeps doing so is answered step by step.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
