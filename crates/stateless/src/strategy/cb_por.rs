@@ -324,6 +324,10 @@ impl Strategy for CbPor {
         Choice::Prune
     }
 
+    fn strays(&self) -> bool {
+        true
+    }
+
     fn finished(&mut self, execution: &Finished<'_>) {
         let record = execution.record;
         self.path.truncate(execution.prefix);
