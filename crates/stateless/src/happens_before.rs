@@ -46,6 +46,8 @@ struct ThreadGraph {
 struct ObjectGraph {
     /// The XOR of the hashes of the object's actions.
     actions: u128,
+    /// What it adds to the hash.
+    adds: u128,
     /// How often it was written.
     version: u32,
 }
@@ -104,9 +106,10 @@ impl HappensBefore {
             }
             let graph = &mut self.objects[object.index()];
             graph.version += u32::from(access == Access::Write);
-            let before = graph.actions;
+            let before = graph.adds;
             graph.actions ^= action_hash(name, number, op, slot, graph.version);
-            self.hash ^= whole(before) ^ whole(graph.actions);
+            graph.adds = whole(graph.actions);
+            self.hash ^= before ^ graph.adds;
         }
         if alone {
             self.hash ^= alone_hash(name, number, op);
