@@ -106,6 +106,7 @@ impl Optimal {
         };
         let node = &mut self.path[event];
         let asleep = &node.asleep;
+        let scratch = &mut self.walk.get_mut().scratch;
         let wanted = || {
             let Some(most) = self.bound else { return true };
             let before_last = &sequence.steps[..sequence.steps.len() - 1];
@@ -115,7 +116,8 @@ impl Optimal {
                     planned.step.thread != taken.step.thread && !planned.op.conflicts_with(&taken.op)
                 })
             });
-            PartialOrder::new(graph, lengths, self.yields).and(thread.index()).asleep(sleepers).within(most)
+            let order = PartialOrder::new(graph, &self.marks, lengths, self.yields).and(thread.index());
+            order.asleep(sleepers).within(most, scratch)
         };
         if !insert(&mut node.tree, &sequence, &next_op, wanted) {
             node.cut = true;

@@ -4,7 +4,7 @@
 use selvedge_core::{Op, ThreadId, ThreadSet};
 
 use super::super::bound_conflicts::steps_before;
-use super::super::prefix_cost::PartialOrder;
+use super::super::prefix_cost::{Marks, PartialOrder, Scratch};
 use super::super::wakeup::Step;
 use crate::graph::Graph;
 
@@ -53,22 +53,33 @@ pub(super) fn covered(asleep: &[Taken], step: &Step) -> bool {
     })
 }
 
-/// What a thread's step after the first so many events costs, with all that sleeps woken later, if that is within the
+/// A state of an execution, and the bounds that are in force.
+#[derive(Clone, Copy)]
+pub(super) struct Here<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) marks: &'a Marks,
+    /// The state before this event.
+    pub(super) event: usize,
+    pub(super) bound: Option<u32>,
+    pub(super) yields: Option<u32>,
+}
+
+/// What a thread's step in a state costs, with all that sleeps woken later, if that is within the
 /// bound; see [`PartialOrder::cost`].
 pub(super) fn goes_on_within(
-    graph: &Graph,
-    event: usize,
+    here: Here<'_>,
     thread: ThreadId,
     asleep: &[Taken],
-    most: u32,
-    yields: Option<u32>,
+    scratch: &mut Scratch,
 ) -> Option<(u32, Option<usize>)> {
+    let Here { graph, marks, event, bound, yields } = here;
+    let Some(most) = bound else { return Some((0, None)) };
     let lengths = steps_before(graph, event);
     let line = &graph.threads[thread.index()];
     let next = line.pending.get(lengths[thread.index()] as usize).map_or(Op::default(), |(op, _)| *op);
     let sleepers =
         sleepers(asleep, graph, |taken| taken.step.thread != line.name && !taken.op.conflicts_with(&next));
-    PartialOrder::new(graph, lengths, yields).and(thread.index()).asleep(sleepers).cost(most)
+    PartialOrder::new(graph, marks, lengths, yields).and(thread.index()).asleep(sleepers).cost(most, scratch)
 }
 
 /// The threads all of whose next steps sleep and still do after something. What raced for a cell may be woken by more
