@@ -15,14 +15,17 @@
 //! when both write the same object; nor if every thread that could go on first has steps in the partial order that
 //! come after the last one, or conflicts with it. Otherwise the switch is counted.
 
+mod checkpoints;
 mod marks;
 mod places;
 
 use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId, ThreadSet};
 
+use self::checkpoints::{Checkpoint, Checkpoints};
 pub(crate) use self::marks::Marks;
 use self::marks::{Stop, Why, lets_go_on};
 use self::places::{Places, Seen, last_of};
+use super::bound_conflicts::steps_before;
 use crate::config::Status;
 use crate::gate::Gate;
 use crate::graph::{Graph, ThreadLine};
@@ -34,6 +37,10 @@ pub(crate) struct PartialOrder<'g> {
     marks: &'g Marks,
     /// How many steps of each thread are in it, the additional one included.
     lengths: Vec<u32>,
+    /// So many events of the graph, the first ones, are all in it.
+    whole: usize,
+    /// Whether it stands for all that begin with it.
+    open: bool,
     /// The additional one: its thread, and how many steps of each thread must come before it.
     extra: Option<(usize, Op, Vec<u32>)>,
     /// The fair bound, and how often each thread has yielded in its first so many steps; if any has.
@@ -81,7 +88,16 @@ impl<'g> PartialOrder<'g> {
             std::iter::once(0).chain(counts).collect()
         };
         let fair = yields.map(|yields| (yields, graph.threads.iter().map(counts).collect()));
-        PartialOrder { graph, marks, lengths, extra: None, fair, asleep: ThreadSet::default() }
+        PartialOrder {
+            graph,
+            marks,
+            lengths,
+            whole: 0,
+            open: false,
+            extra: None,
+            fair,
+            asleep: ThreadSet::default(),
+        }
     }
 
     /// How often a thread has yielded there, and the fair bound.
@@ -119,6 +135,12 @@ impl<'g> PartialOrder<'g> {
         let clock = self.join(before.into_iter().chain(conflicts));
         self.lengths[thread] += 1;
         self.extra = Some((thread, op, clock));
+        self
+    }
+
+    /// Where the first so many events of the graph are all in it.
+    pub(crate) fn from(mut self, events: usize) -> Self {
+        self.whole = events;
         self
     }
 
@@ -162,18 +184,24 @@ impl<'g> PartialOrder<'g> {
 
     /// Whether a thread's next step is in the partial order, and all that must come before it has been taken.
     fn available(&self, taken: &[u32], thread: usize) -> bool {
-        taken[thread] < self.lengths[thread] && self.needs_only(taken, thread, taken[thread])
+        let number = taken[thread];
+        if number >= self.lengths[thread] {
+            return false;
+        }
+        let Some(clock) = self.extra_clock(thread, number) else {
+            return self.marks.needs_only(taken, thread, number);
+        };
+        // That it depends on what lets the thread go on is not known of the additional one.
+        let waits = |(_, gate): &(Op, Gate)| *gate != Gate::OPEN;
+        needs_only(taken, thread, clock)
+            && !(self.graph.threads[thread].pending.get(number as usize).is_some_and(waits)
+                && self.status(taken, thread) == Status::Blocked)
     }
 
-    /// Whether all that must come before a step of a thread, and is not its own, has been taken.
-    fn needs_only(&self, taken: &[u32], thread: usize, number: u32) -> bool {
-        match &self.extra {
-            Some((_, _, clock)) if self.is_extra(thread, number) => {
-                let mut needs = clock.iter().zip(taken).enumerate();
-                needs.all(|(other, (needed, taken))| other == thread || needed <= taken)
-            }
-            _ => self.marks.needs_only(taken, thread, number),
-        }
+    /// What must come before a step, if it is the additional one.
+    fn extra_clock(&self, thread: usize, number: u32) -> Option<&[u32]> {
+        let (.., clock) = self.extra.as_ref().filter(|_| self.is_extra(thread, number))?;
+        Some(clock)
     }
 
     /// Whether a switch away from a thread is a preemption there.
@@ -313,6 +341,51 @@ impl<'g> PartialOrder<'g> {
     /// The fewest preemptions that every continuation has to pay too, if these are at most so many, and the thread of
     /// the last step where they are paid.
     pub(crate) fn cost(&self, most: u32, scratch: &mut Scratch) -> Option<(u32, Option<usize>)> {
+        if self.fair.is_some() {
+            return self.search(most, scratch, None, None);
+        }
+        let checkpoints = &mut *self.marks.checkpoints(most);
+        let nearest = self.nearest_checkpoint(most, scratch, checkpoints);
+        let cost = self.search(most, scratch, nearest, None);
+        debug_assert_eq!(
+            cost.map(|cost| cost.0),
+            self.search(most, scratch, None, None).map(|cost| cost.0),
+            "a checkpoint makes no difference"
+        );
+        cost
+    }
+
+    /// The last checkpoint that is all in it, if there is one.
+    fn nearest_checkpoint<'c>(
+        &self,
+        most: u32,
+        scratch: &mut Scratch,
+        checkpoints: &'c mut Checkpoints,
+    ) -> Option<&'c Checkpoint> {
+        while let Some(events) = checkpoints.next(self.whole) {
+            let order = PartialOrder {
+                lengths: steps_before(self.graph, events),
+                open: true,
+                extra: None,
+                fair: None,
+                asleep: ThreadSet::default(),
+                ..*self
+            };
+            let mut checkpoint = Checkpoint::new(order.lengths.len());
+            order.search(most, scratch, checkpoints.nearest(events), Some(&mut checkpoint));
+            checkpoints.push(checkpoint);
+        }
+        checkpoints.nearest(self.whole)
+    }
+
+    /// See [`cost`](Self::cost); from a checkpoint, or, where it stands for all that begin with it, to one.
+    fn search(
+        &self,
+        most: u32,
+        scratch: &mut Scratch,
+        from: Option<&Checkpoint>,
+        mut to: Option<&mut Checkpoint>,
+    ) -> Option<(u32, Option<usize>)> {
         let threads = self.lengths.len();
         let Scratch { place, now, next, seen } = scratch;
         place.clear();
@@ -320,16 +393,27 @@ impl<'g> PartialOrder<'g> {
         now.clear(threads);
         next.clear(threads);
         seen.clear(threads);
-        now.push(place);
+        if from.is_none() {
+            now.push(place);
+        }
         let mut left = None;
         for round in 0..=most {
             let affordable = round < most;
+            from.into_iter().for_each(|from| from.copy_to(round, now));
             while now.pop(place) {
                 let last = last_of(place);
                 if let Some(last) = last {
                     place[last] += self.goes_on_for(&place[..threads], last, affordable);
                 }
                 let taken = &place[..threads];
+                if let Some(checkpoint) = &mut to
+                    && (*taken == self.lengths || !self.is_settled(taken))
+                {
+                    if seen.insert(place) && !checkpoint.push(round, place) {
+                        return None;
+                    }
+                    continue;
+                }
                 if *taken == self.lengths {
                     let sleeps = last.is_some_and(|last| {
                         self.asleep.contains(ThreadId(last as u32))
@@ -357,6 +441,20 @@ impl<'g> PartialOrder<'g> {
             std::mem::swap(now, next);
         }
         None
+    }
+
+    /// Whether a search goes on from here alike, whatever follows: each thread that has taken all of its steps waits, or
+    /// has to wait for one that conflicts with its next.
+    fn is_settled(&self, taken: &[u32]) -> bool {
+        (0..taken.len()).all(|thread| {
+            let later = |(op, gate): &(Op, Gate)| {
+                let mut others = (0..taken.len()).filter(|other| *other != thread);
+                others.any(|other| self.comes_later(op, gate, other, taken[other]))
+            };
+            taken[thread] < self.lengths[thread]
+                || self.graph.threads[thread].pending.get(taken[thread] as usize).is_some_and(later)
+                || self.status(taken, thread) == Status::Blocked
+        })
     }
 
     /// How many more steps a thread that has just taken one may as well take: it can, to leave it before would cost
@@ -388,14 +486,13 @@ impl<'g> PartialOrder<'g> {
                 return number - first;
             }
         }
-        if performed < end {
+        if let Some(clock) = self.extra_clock(thread, performed) {
             let line = &self.graph.threads[thread];
-            let gate = &line.pending[performed as usize].1;
+            let open = line.pending[performed as usize].1 == Gate::OPEN;
             let last = line.events[performed as usize - 1] as usize;
-            let free = gate.timed || gate.needs_signal || self.graph.events[last].op.yields();
             let why = lets_go_on(&self.op(thread, performed).0).unwrap_or(Why::Needs);
-            let free = free || why == Why::LetsGoOn && gate.object.is_some();
-            if free || !self.needs_only(taken, thread, performed) || !goes_on(performed, why) {
+            let yielded = self.graph.events[last].op.yields();
+            if !open || yielded || !needs_only(taken, thread, clock) || !goes_on(performed, why) {
                 return performed - first;
             }
         }
@@ -413,17 +510,28 @@ impl<'g> PartialOrder<'g> {
     ) -> bool {
         let line = &self.graph.threads[thread];
         let end = self.lengths[thread];
-        if taken == end {
-            return false;
-        }
         let comes_to = |last: u32| {
             last == taken || self.graph.clock(line.events[last as usize - 1] as usize)[other] <= number
         };
+        if self.open && comes_to(end) && self.may_go_on_before(thread, (other, number)) {
+            return true;
+        }
+        if taken == end {
+            return false;
+        }
         // What comes after the additional one is not known.
         if self.is_extra(thread, end - 1) && comes_to(end - 1) {
             return true;
         }
         self.marks.first_wait(thread, taken, object).is_some_and(|wait| wait <= end && comes_to(wait))
+    }
+
+    /// Whether a thread may take more than its steps before one of another.
+    fn may_go_on_before(&self, thread: usize, (other, number): (usize, u32)) -> bool {
+        let end = self.lengths[thread];
+        let Some((op, _)) = self.graph.threads[thread].pending.get(end as usize) else { return false };
+        let last = self.last_conflict(op, other, self.lengths[other]);
+        last.is_none_or(|last| last < number) && self.status(&self.lengths, thread) != Status::Blocked
     }
 
     /// A linearization with the fewest preemptions, if these are at most so many: of all of it, or with
@@ -500,6 +608,12 @@ impl<'g> PartialOrder<'g> {
             to(last, false);
         }
     }
+}
+
+/// Whether all that must come before a step of a thread, and is not its own, has been taken.
+fn needs_only(taken: &[u32], thread: usize, clock: &[u32]) -> bool {
+    let mut needs = clock.iter().zip(taken).enumerate();
+    needs.all(|(other, (needed, taken))| other == thread || needed <= taken)
 }
 
 /// Whether an operation surely writes its object; and whether it surely reads or writes it; whatever it turns out to do.

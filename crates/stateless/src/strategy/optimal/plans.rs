@@ -116,7 +116,8 @@ impl Optimal {
                     planned.step.thread != taken.step.thread && !planned.op.conflicts_with(&taken.op)
                 })
             });
-            let order = PartialOrder::new(graph, &self.marks, lengths, self.yields).and(thread.index());
+            let order =
+                PartialOrder::new(graph, &self.marks, lengths, self.yields).from(event).and(thread.index());
             order.asleep(sleepers).within(most, scratch)
         };
         if !insert(&mut node.tree, &sequence, &next_op, wanted) {

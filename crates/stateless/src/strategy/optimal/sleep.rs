@@ -79,7 +79,8 @@ pub(super) fn goes_on_within(
     let next = line.pending.get(lengths[thread.index()] as usize).map_or(Op::default(), |(op, _)| *op);
     let sleepers =
         sleepers(asleep, graph, |taken| taken.step.thread != line.name && !taken.op.conflicts_with(&next));
-    PartialOrder::new(graph, marks, lengths, yields).and(thread.index()).asleep(sleepers).cost(most, scratch)
+    let order = PartialOrder::new(graph, marks, lengths, yields).from(event);
+    order.and(thread.index()).asleep(sleepers).cost(most, scratch)
 }
 
 /// The threads all of whose next steps sleep and still do after something. What raced for a cell may be woken by more

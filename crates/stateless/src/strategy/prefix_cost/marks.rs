@@ -2,14 +2,19 @@
 //! a step needs of other threads beyond what the step before it needs, where a thread may have to stop, and which of its
 //! steps touch an object.
 
+use std::cell::{RefCell, RefMut};
+
 use selvedge_core::{Access, ObjectId, Op, OpKind};
 
+use super::checkpoints::Checkpoints;
 use crate::graph::Graph;
 
 /// The steps of a graph, thread by thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
     lines: Vec<Line>,
+    /// Where searches begin.
+    checkpoints: RefCell<Checkpoints>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -48,6 +53,7 @@ pub(super) enum Why {
 impl Marks {
     /// Makes them those of a graph, whose first `common` events it had when they were made last.
     pub(crate) fn update(&mut self, graph: &Graph, common: usize) {
+        self.checkpoints.get_mut().truncate(common);
         self.lines.resize_with(graph.threads.len(), Line::default);
         for (thread, (marks, line)) in self.lines.iter_mut().zip(&graph.threads).enumerate() {
             let kept = line.events.partition_point(|event| (*event as usize) < common);
@@ -59,6 +65,13 @@ impl Marks {
                 marks.waits.extend(gate.object.map(|object| (number as u32, object)));
             }
         }
+    }
+
+    /// Where searches within a bound begin.
+    pub(super) fn checkpoints(&self, most: u32) -> RefMut<'_, Checkpoints> {
+        let mut checkpoints = self.checkpoints.borrow_mut();
+        checkpoints.within(most);
+        checkpoints
     }
 
     /// Whether all that a step needs beyond what the one before it needs has been taken.

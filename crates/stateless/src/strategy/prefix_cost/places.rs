@@ -27,6 +27,16 @@ impl Places {
         self.words.extend_from_slice(place);
     }
 
+    /// Adds a place with so many steps of each thread, of which there may be more or fewer here.
+    pub(super) fn push_like(&mut self, taken: &[u32], last: Option<usize>) {
+        let threads = self.width - 1;
+        let known = taken.len().min(threads);
+        debug_assert!(taken[known..].iter().all(|steps| *steps == 0), "threads that there are not");
+        self.words.extend_from_slice(&taken[..known]);
+        self.words.resize(self.words.len() + threads - known, 0);
+        self.words.push(last.map_or(0, |last| last as u32 + 1));
+    }
+
     /// Adds the place that one more step of a thread leads to.
     pub(super) fn push_after(&mut self, place: &[u32], thread: usize) {
         self.push(place);
