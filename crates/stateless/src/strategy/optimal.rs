@@ -50,7 +50,7 @@ use std::cell::RefCell;
 
 use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
 
-use self::plans::TurnedRound;
+use self::plans::{Draft, TurnedRound};
 use self::sleep::{Here, Taken, covered, goes_on_within, stays_asleep, wake};
 use super::backtrack::last_thread;
 use super::bound_conflicts::{is_inert, schedule, steps_before};
@@ -82,6 +82,8 @@ pub struct Optimal {
     marks: Marks,
     /// The races of the last execution.
     races: Vec<TurnedRound>,
+    /// The sequence that is being planned.
+    draft: Draft,
     walk: RefCell<Walk>,
     blocked: u64,
     most: Option<u32>,
@@ -105,6 +107,8 @@ struct Node {
     taken: Taken,
     /// The threads that could be chosen.
     enabled: ThreadSet,
+    /// How many objects had a number.
+    known: usize,
     /// Steps that need not be taken here: what they lead to is explored elsewhere, or has been from here.
     asleep: Vec<Taken>,
     /// What is still to be tried here.
@@ -238,11 +242,13 @@ impl Optimal {
             let point = &record.points()[event.point as usize];
             let enabled: ThreadSet = record.enabled(point).collect();
             let held = self.yields.is_some() && point.held_back;
+            let known = self.path.last().map_or(0, |last| last.known).max(self.announced_by(index));
             self.path.push(Node {
                 thread: event.thread,
                 fingerprint: point.fingerprint,
                 taken,
                 enabled,
+                known,
                 asleep,
                 tree,
                 cut: false,
@@ -294,22 +300,21 @@ impl Strategy for Optimal {
             node.taken.ends |= node.child_held;
             node.held_below |= node.child_held;
             node.child_held = node.held;
-            node.asleep.push(node.taken.clone());
-            if node.cut {
-                // What was planned because of another may have been left to a branch that was cut.
-                node.asleep.iter_mut().for_each(|taken| taken.stale = true);
-            }
-            let here = Here {
-                graph: &self.graph,
-                marks: &self.marks,
-                event: depth - 1,
-                bound: self.bound,
-                yields: self.yields,
-            };
-            let scratch = &mut self.walk.get_mut().scratch;
-            let mut next = node.next_branch(here, scratch);
-            if next.is_none() && (node.cut && self.bound.is_some() || node.held_below) {
-                next = node.beyond_the_plans(here, self.asks, scratch);
+            let beyond = node.cut && self.bound.is_some() || node.held_below;
+            let mut next = None;
+            if !node.tree.is_empty() || beyond {
+                node.asleep.push(node.taken.clone());
+                if node.cut {
+                    // What was planned because of another may have been left to a branch that was cut.
+                    node.asleep.iter_mut().for_each(|taken| taken.stale = true);
+                }
+                let Optimal { graph, marks, bound, yields, .. } = self;
+                let here = Here { graph, marks, event: depth - 1, bound: *bound, yields: *yields };
+                let scratch = &mut self.walk.get_mut().scratch;
+                next = node.next_branch(here, scratch);
+                if next.is_none() && (node.cut && self.bound.is_some() || node.held_below) {
+                    next = node.beyond_the_plans(here, self.asks, scratch);
+                }
             }
             self.cut |= node.cut;
             if let Some((branch, thread)) = next {

@@ -43,8 +43,8 @@ pub(crate) struct PartialOrder<'g> {
     open: bool,
     /// The additional one: its thread, and how many steps of each thread must come before it.
     extra: Option<(usize, Op, Vec<u32>)>,
-    /// The fair bound, and how often each thread has yielded in its first so many steps; if any has.
-    fair: Option<(u32, Vec<Vec<u32>>)>,
+    /// The fair bound, if any thread has yielded.
+    fair: Option<u32>,
     /// The threads whose next step will surely come after something that conflicts with it and is not in it.
     asleep: ThreadSet,
 }
@@ -78,16 +78,7 @@ const MOST_STATES: usize = 1 << 18;
 impl<'g> PartialOrder<'g> {
     /// The first so many steps of each thread, under a fair bound.
     pub(crate) fn new(graph: &'g Graph, marks: &'g Marks, lengths: Vec<u32>, yields: Option<u32>) -> Self {
-        let yields = yields.filter(|_| graph.events.iter().any(|event| event.op.yields()));
-        let counts = |line: &ThreadLine| {
-            let steps = line.events.iter().map(|event| u32::from(graph.events[*event as usize].op.yields()));
-            let counts = steps.scan(0, |count, one| {
-                *count += one;
-                Some(*count)
-            });
-            std::iter::once(0).chain(counts).collect()
-        };
-        let fair = yields.map(|yields| (yields, graph.threads.iter().map(counts).collect()));
+        let fair = yields.filter(|_| marks.yields());
         PartialOrder {
             graph,
             marks,
@@ -102,9 +93,7 @@ impl<'g> PartialOrder<'g> {
 
     /// How often a thread has yielded there, and the fair bound.
     fn yielded(&self, taken: &[u32], thread: usize) -> Option<(u32, u32)> {
-        let (bound, counts) = self.fair.as_ref()?;
-        let counts = &counts[thread];
-        Some((counts[(taken[thread] as usize).min(counts.len() - 1)], *bound))
+        Some((self.marks.yielded(thread, taken[thread]), self.fair?))
     }
 
     /// Whether the fair bound holds a thread back there.

@@ -28,6 +28,8 @@ struct Line {
     /// For each object the steps that touch it, and how; and all of them in their order.
     touches: Vec<Vec<(u32, Access)>>,
     touched: Vec<(u32, ObjectId)>,
+    /// The steps that yield.
+    yields: Vec<u32>,
 }
 
 /// A step before which a thread may have to be left.
@@ -72,6 +74,16 @@ impl Marks {
         let mut checkpoints = self.checkpoints.borrow_mut();
         checkpoints.within(most);
         checkpoints
+    }
+
+    /// Whether any thread yields.
+    pub(super) fn yields(&self) -> bool {
+        self.lines.iter().any(|line| !line.yields.is_empty())
+    }
+
+    /// How often a thread yields in its first so many steps.
+    pub(super) fn yielded(&self, thread: usize, steps: u32) -> u32 {
+        self.lines[thread].yields.partition_point(|number| *number < steps) as u32
     }
 
     /// Whether all that a step needs beyond what the one before it needs has been taken.
@@ -119,6 +131,7 @@ impl Line {
         self.needs_at.truncate(kept);
         self.stops.truncate(self.stops.partition_point(|stop| (stop.number as usize) < kept));
         self.waits.truncate(self.waits.partition_point(|(number, _)| (*number as usize) < kept));
+        self.yields.truncate(self.yields.partition_point(|number| (*number as usize) < kept));
         while let Some((_, object)) = self.touched.pop_if(|(number, _)| *number as usize >= kept) {
             self.touches[object.index()].pop();
         }
@@ -130,10 +143,17 @@ impl Line {
         let clock = graph.clock(line.events[number] as usize);
         let last = number.checked_sub(1).map(|last| line.events[last] as usize);
         let begin = self.needs.len();
-        for other in (0..graph.threads.len()).filter(|other| *other != thread) {
-            if last.map_or(0, |last| graph.clock(last)[other]) != clock[other] {
-                self.needs.push((other as u32, clock[other]));
+        let mut need = |other: usize, steps: u32, before: u32| {
+            if steps != before && other != thread {
+                self.needs.push((other as u32, steps));
             }
+        };
+        match last {
+            Some(last) => {
+                let clocks = clock.iter().zip(graph.clock(last)).enumerate();
+                clocks.for_each(|(other, (steps, before))| need(other, *steps, *before));
+            }
+            None => clock.iter().enumerate().for_each(|(other, steps)| need(other, *steps, 0)),
         }
         self.needs_at.push(begin as u32);
         let op = &graph.events[line.events[number] as usize].op;
@@ -143,6 +163,9 @@ impl Line {
             }
             self.touches[object.index()].push((number as u32, access));
             self.touched.push((number as u32, object));
+        }
+        if op.yields() {
+            self.yields.push(number as u32);
         }
         let gate = &line.pending[number].1;
         let yielded = last.is_some_and(|last| graph.events[last].op.yields());
