@@ -43,6 +43,7 @@
 //!
 //! A failure is reported with the fewest preemptions that lead to it, and only once the bound allows these.
 
+mod foresight;
 mod plans;
 mod sleep;
 
@@ -51,7 +52,7 @@ use std::cell::RefCell;
 use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
 
 use self::plans::{Draft, TurnedRound};
-use self::sleep::{Here, Taken, covered, goes_on_within, stays_asleep, wake};
+use self::sleep::{Here, Taken, covered, goes_on_within, leads_on_within, stays_asleep, wake};
 use super::backtrack::last_thread;
 use super::bound_conflicts::{is_inert, schedule, steps_before};
 use super::prefix_cost::{Marks, PartialOrder, Scratch};
@@ -593,7 +594,7 @@ impl Node {
                 && self.enabled.contains(thread)
                 && !covered(&self.asleep, &branch.step)
             {
-                if self.is_within(here, thread, scratch) {
+                if goes_on_within(here, thread, &self.asleep, scratch).is_some() {
                     return Some((branch, thread));
                 }
                 self.cut = true;
@@ -617,16 +618,15 @@ impl Node {
         let step =
             |thread: ThreadId| Step { thread: here.graph.threads[thread.index()].name, values: Vec::new() };
         for thread in self.enabled.iter().filter(|thread| !covered(&self.asleep, &step(*thread))) {
-            if self.is_within(here, thread, scratch) {
+            let within = match self.held_below {
+                false => leads_on_within(here, thread, &self.asleep, scratch),
+                true => goes_on_within(here, thread, &self.asleep, scratch).is_some(),
+            };
+            if within {
                 return Some((Branch::leaf(step(thread), Op::default(), 0), thread));
             }
             self.cut = true;
         }
         None
-    }
-
-    /// Whether what can still be reached by this thread's step, with all that sleeps woken, may be within the bound.
-    fn is_within(&self, here: Here<'_>, thread: ThreadId, scratch: &mut Scratch) -> bool {
-        goes_on_within(here, thread, &self.asleep, scratch).is_some()
     }
 }

@@ -6,6 +6,7 @@ use selvedge_core::{Op, ThreadId, ThreadSet};
 use super::super::bound_conflicts::steps_before;
 use super::super::prefix_cost::{Marks, PartialOrder, Scratch};
 use super::super::wakeup::Step;
+use super::foresight::{Foreseen, foresee};
 use crate::graph::Graph;
 
 /// A step that was taken.
@@ -72,15 +73,56 @@ pub(super) fn goes_on_within(
     asleep: &[Taken],
     scratch: &mut Scratch,
 ) -> Option<(u32, Option<usize>)> {
-    let Here { graph, marks, event, bound, yields } = here;
+    let Here { graph, event, bound, .. } = here;
     let Some(most) = bound else { return Some((0, None)) };
+    order_after(here, steps_before(graph, event), thread, 0, true, asleep).cost(most, scratch)
+}
+
+/// Whether what a thread leads to in a state can be within the bound and new, as far as it can be foreseen.
+pub(super) fn leads_on_within(
+    here: Here<'_>,
+    thread: ThreadId,
+    asleep: &[Taken],
+    scratch: &mut Scratch,
+) -> bool {
+    let Here { graph, event, bound, .. } = here;
+    let Some(most) = bound else { return true };
     let lengths = steps_before(graph, event);
+    let sleeping = sleepers(asleep, graph, |_| true);
+    let (steps, announced) = if sleeping.is_empty() {
+        (0, true)
+    } else {
+        let wakes = |op: &Op| asleep.iter().any(|taken| taken.op.conflicts_with(op));
+        match foresee(here, &lengths, thread, &sleeping, wakes) {
+            Foreseen::Steps(steps, announced) => (steps, announced),
+            Foreseen::Nothing => return false,
+        }
+    };
+    order_after(here, lengths, thread, steps, announced, asleep).cost(most, scratch).is_some()
+}
+
+/// The partial order of a state and then so many steps of a thread, and perhaps the next that it announces.
+fn order_after<'g>(
+    here: Here<'g>,
+    mut lengths: Vec<u32>,
+    thread: ThreadId,
+    steps: u32,
+    announced: bool,
+    asleep: &[Taken],
+) -> PartialOrder<'g> {
+    let Here { graph, marks, event, yields, .. } = here;
     let line = &graph.threads[thread.index()];
-    let next = line.pending.get(lengths[thread.index()] as usize).map_or(Op::default(), |(op, _)| *op);
-    let sleepers =
-        sleepers(asleep, graph, |taken| taken.step.thread != line.name && !taken.op.conflicts_with(&next));
-    let order = PartialOrder::new(graph, marks, lengths, yields).from(event);
-    order.and(thread.index()).asleep(sleepers).cost(most, scratch)
+    let number = lengths[thread.index()] as usize;
+    let end = number + steps as usize;
+    lengths[thread.index()] = end as u32;
+    let performed = line.events[number..end].iter().map(|event| graph.events[*event as usize].op);
+    let next = line.pending.get(end).filter(|_| announced).map(|(op, _)| *op);
+    let sleepers = sleepers(asleep, graph, |taken| {
+        let mut ops = performed.clone().chain(next);
+        taken.step.thread != line.name && !ops.any(|op| taken.op.conflicts_with(&op))
+    });
+    let order = PartialOrder::new(graph, marks, lengths, yields).from(event).asleep(sleepers);
+    if announced { order.and(thread.index()) } else { order }
 }
 
 /// The threads all of whose next steps sleep and still do after something. What raced for a cell may be woken by more

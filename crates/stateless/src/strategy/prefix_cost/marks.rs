@@ -95,6 +95,22 @@ impl Marks {
         line.needs[begin..end].iter().all(|(other, steps)| *steps <= taken[*other as usize])
     }
 
+    /// The first steps of a thread after so many of each that need nothing else, at most `most`; as indices of events.
+    pub(crate) fn certain<'g>(
+        &self,
+        graph: &'g Graph,
+        lengths: &[u32],
+        thread: usize,
+        most: usize,
+    ) -> &'g [u32] {
+        let first = lengths[thread] as usize;
+        let events = graph.threads[thread].events.get(first..).unwrap_or_default();
+        let events = &events[..events.len().min(most)];
+        let mut numbers = lengths[thread]..;
+        let certain = events.iter().zip(&mut numbers);
+        &events[..certain.take_while(|(_, number)| self.needs_only(lengths, thread, *number)).count()]
+    }
+
     /// The steps of a thread, from one on, before which it may have to be left.
     #[inline]
     pub(super) fn stops(&self, thread: usize, from: u32) -> &[Stop] {
