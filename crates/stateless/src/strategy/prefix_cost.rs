@@ -24,7 +24,7 @@ use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId, ThreadSet};
 use self::checkpoints::{Checkpoint, Checkpoints};
 pub(crate) use self::marks::Marks;
 use self::marks::{Stop, Why, lets_go_on};
-use self::places::{Places, Seen, last_of};
+use self::places::{Places, Seen, begin_of, last_of};
 use super::bound_conflicts::steps_before;
 use crate::config::Status;
 use crate::gate::Gate;
@@ -193,8 +193,9 @@ impl<'g> PartialOrder<'g> {
         Some(clock)
     }
 
-    /// Whether a switch away from a thread is a preemption there.
-    fn preempts(&self, taken: &[u32], thread: usize, charge: Charge) -> bool {
+    /// Whether a switch away from the thread of a place is a preemption.
+    fn preempts(&self, place: &[u32], thread: usize, charge: Charge) -> bool {
+        let taken = &place[..self.lengths.len()];
         let line = &self.graph.threads[thread];
         let number = taken[thread] as usize;
         let extra_taken = self.is_extra(thread, taken[thread].wrapping_sub(1));
@@ -224,7 +225,7 @@ impl<'g> PartialOrder<'g> {
                 self.asleep.contains(ThreadId(thread as u32))
                     && !gate.needs_signal
                     && gate.object.is_none_or(|gate| op.object == Some(gate))
-                    && !self.may_be_woken_before(taken, thread, op)
+                    && !self.may_be_woken_before(taken, thread, begin_of(place), op)
             };
             if !later && !sleeps() {
                 return false;
@@ -272,21 +273,19 @@ impl<'g> PartialOrder<'g> {
         })
     }
 
-    /// Whether something that is not in it can come before the last step of a thread, which has been taken.
-    fn may_be_woken_before(&self, taken: &[u32], thread: usize, next: &Op) -> bool {
-        let Some(last) = taken[thread].checked_sub(1) else { return true };
-        let (last_op, performed) = self.op(thread, last);
-        // What conflicts with the next one conflicts with the last one too.
-        let same = performed
-            && next.also.is_none()
-            && last_op.touches().any(|(object, access)| {
-                next.object == Some(object)
-                    && (access == Access::Write || access == next.access && access == Access::Read)
-            });
-        if same {
+    /// Whether something that is not in it can come before a thread was switched to, after so many steps, or where it
+    /// could be left for free since. If not, the thread has to be left where it would have gone on.
+    fn may_be_woken_before(&self, taken: &[u32], thread: usize, begin: u32, next: &Op) -> bool {
+        let end = taken[thread];
+        let Some(last) = end.checked_sub(1) else { return true };
+        let begin = if self.fair.is_some() { last } else { self.marks.last_free(thread, begin, end) };
+        // What conflicts with the next one conflicts with one of these too.
+        let same = |access| access == Access::Write || access == next.access && access == Access::Read;
+        let touch = next.object.and_then(|object| self.marks.last_touch(thread, end, object, same));
+        if next.also.is_none() && touch.is_some_and(|touch| touch >= begin) {
             return false;
         }
-        let last_event = self.graph.threads[thread].events.get(last as usize);
+        let events = &self.graph.threads[thread].events[begin as usize..end as usize];
         (0..taken.len()).any(|other| {
             let line = &self.graph.threads[other];
             if other == thread
@@ -300,10 +299,11 @@ impl<'g> PartialOrder<'g> {
             }
             let number = taken[other] as usize;
             let Some((op, _)) = line.pending.get(number) else { return false };
-            if line.ended && number == line.events.len() || line.creator.as_ref() == last_event && other > 0 {
+            let created = |creator| other > 0 && events.contains(&creator);
+            if line.ended && number == line.events.len() || line.creator.is_some_and(created) {
                 return false;
             }
-            if surely_conflicts(op, &last_op, performed) {
+            if self.last_conflict(op, thread, end).is_some_and(|conflict| conflict >= begin) {
                 return false;
             }
             let unknown = self.extra.as_ref().is_some_and(|(_, extra, _)| extra.conflicts_with(op));
@@ -378,7 +378,7 @@ impl<'g> PartialOrder<'g> {
         let threads = self.lengths.len();
         let Scratch { place, now, next, seen } = scratch;
         place.clear();
-        place.resize(threads + 1, 0);
+        place.resize(threads + 2, 0);
         now.clear(threads);
         next.clear(threads);
         seen.clear(threads);
@@ -406,7 +406,7 @@ impl<'g> PartialOrder<'g> {
                 if *taken == self.lengths {
                     let sleeps = last.is_some_and(|last| {
                         self.asleep.contains(ThreadId(last as u32))
-                            && self.preempts(taken, last, Charge::Certain)
+                            && self.preempts(place, last, Charge::Certain)
                     });
                     if !sleeps {
                         return Some((round, last));
@@ -418,9 +418,10 @@ impl<'g> PartialOrder<'g> {
                     return Some((0, None));
                 }
                 if seen.insert(place) {
-                    self.moves(taken, last, Charge::Certain, affordable, |thread, costs| {
+                    self.moves(place, Charge::Certain, affordable, |thread, costs| {
                         let places = if costs { &mut *next } else { &mut *now };
-                        places.push_after(place, thread);
+                        let begin = if last == Some(thread) { begin_of(place) } else { place[thread] };
+                        places.push_after(place, thread, begin);
                     });
                 }
             }
@@ -531,7 +532,7 @@ impl<'g> PartialOrder<'g> {
             Some((thread, ..)) => taken[*thread] == self.lengths[*thread],
             None => taken == self.lengths,
         };
-        let mut place = vec![0; threads + 1];
+        let mut place = vec![0; threads + 2];
         // Places, each with the one before it.
         let (mut places, mut before) = (Places::default(), vec![0]);
         let (mut seen, mut now, mut next) = (Seen::default(), vec![0], Vec::new());
@@ -555,10 +556,10 @@ impl<'g> PartialOrder<'g> {
                     return Err(TooMany);
                 }
                 if seen.insert(&place) {
-                    self.moves(&place[..threads], last_of(&place), Charge::All, true, |thread, costs| {
+                    self.moves(&place, Charge::All, true, |thread, costs| {
                         let indices = if costs { &mut next } else { &mut now };
                         indices.push(places.len());
-                        places.push_after(&place, thread);
+                        places.push_after(&place, thread, 0);
                         before.push(index);
                     });
                 }
@@ -570,21 +571,15 @@ impl<'g> PartialOrder<'g> {
 
     /// The threads that can take one more step, each with whether that costs a preemption, which may be too much; what
     /// should be tried first comes last.
-    fn moves(
-        &self,
-        taken: &[u32],
-        last: Option<usize>,
-        charge: Charge,
-        affordable: bool,
-        mut to: impl FnMut(usize, bool),
-    ) {
+    fn moves(&self, place: &[u32], charge: Charge, affordable: bool, mut to: impl FnMut(usize, bool)) {
+        let (taken, last) = (&place[..self.lengths.len()], last_of(place));
         let mut preempts = None;
         for thread in (0..taken.len()).filter(|thread| Some(*thread) != last) {
             if !self.available(taken, thread) || charge == Charge::All && self.held_back(taken, thread) {
                 continue;
             }
             let preempts =
-                *preempts.get_or_insert_with(|| last.is_some_and(|last| self.preempts(taken, last, charge)));
+                *preempts.get_or_insert_with(|| last.is_some_and(|last| self.preempts(place, last, charge)));
             if preempts && !affordable {
                 break;
             }

@@ -3,7 +3,7 @@
 //! Searches in the partial orders of one execution, and of those that begin like it, look at the same places until a
 //! thread has taken all of its steps among those that they have in common. So they begin where these places end.
 
-use super::places::{Places, last_of};
+use super::places::Places;
 
 /// The checkpoints of a graph.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +15,6 @@ pub(super) struct Checkpoints {
 /// The places that searches come to, and what it costs to get there.
 #[derive(Clone, Debug)]
 pub(super) struct Checkpoint {
-    threads: usize,
     places: Places,
     costs: Vec<u32>,
     /// There are too many places.
@@ -66,7 +65,7 @@ impl Checkpoint {
     pub(super) fn new(threads: usize) -> Self {
         let mut places = Places::default();
         places.clear(threads);
-        Checkpoint { threads, places, costs: Vec::new(), full: false }
+        Checkpoint { places, costs: Vec::new(), full: false }
     }
 
     /// Adds a place; says whether there was room for it.
@@ -82,8 +81,7 @@ impl Checkpoint {
     /// Adds the places with a cost to others, perhaps of more threads or of fewer, which have no steps there.
     pub(super) fn copy_to(&self, cost: u32, places: &mut Places) {
         for index in (0..self.costs.len()).filter(|index| self.costs[*index] == cost) {
-            let place = self.places.get(index);
-            places.push_like(&place[..self.threads], last_of(place));
+            places.push_like(self.places.get(index));
         }
     }
 }

@@ -118,6 +118,13 @@ impl Marks {
         &stops[stops.partition_point(|stop| stop.number < from)..]
     }
 
+    /// The last of a thread's steps after the first one and before the second before which it may be left for free; or the
+    /// first.
+    pub(super) fn last_free(&self, thread: usize, first: u32, end: u32) -> u32 {
+        let stops = self.stops(thread, first + 1).iter().take_while(|stop| stop.number < end);
+        stops.filter(|stop| stop.why == Why::Free).last().map_or(first, |stop| stop.number)
+    }
+
     /// The first step of a thread after one that waits for an object.
     pub(super) fn first_wait(&self, thread: usize, after: u32, object: ObjectId) -> Option<u32> {
         let waits = &self.lines[thread].waits;

@@ -1,6 +1,7 @@
 //! Where a search for a cheapest linearization is, and has been. Its memory is used again by the next search.
 
-/// A place is so many steps of each thread, and the thread of the last of them: its number and one, or 0 for none.
+/// Places in linearizations. A place is so many steps of each thread; the thread of the last of them, as its number and
+/// one, or 0 for none; and how many steps that thread had when it was last switched to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Places {
     width: usize,
@@ -10,7 +11,7 @@ pub(super) struct Places {
 impl Places {
     /// Forgets all places. From now on they are of so many threads.
     pub(super) fn clear(&mut self, threads: usize) {
-        self.width = threads + 1;
+        self.width = threads + 2;
         self.words.clear();
     }
 
@@ -27,22 +28,24 @@ impl Places {
         self.words.extend_from_slice(place);
     }
 
-    /// Adds a place with so many steps of each thread, of which there may be more or fewer here.
-    pub(super) fn push_like(&mut self, taken: &[u32], last: Option<usize>) {
-        let threads = self.width - 1;
+    /// Adds a place, which may be of more or fewer threads.
+    pub(super) fn push_like(&mut self, place: &[u32]) {
+        let (taken, rest) = place.split_at(place.len() - 2);
+        let threads = self.width - 2;
         let known = taken.len().min(threads);
         debug_assert!(taken[known..].iter().all(|steps| *steps == 0), "threads that there are not");
         self.words.extend_from_slice(&taken[..known]);
         self.words.resize(self.words.len() + threads - known, 0);
-        self.words.push(last.map_or(0, |last| last as u32 + 1));
+        self.words.extend_from_slice(rest);
     }
 
-    /// Adds the place that one more step of a thread leads to.
-    pub(super) fn push_after(&mut self, place: &[u32], thread: usize) {
+    /// Adds the place that one more step of a thread leads to, which was switched to after so many.
+    pub(super) fn push_after(&mut self, place: &[u32], thread: usize, begin: u32) {
         self.push(place);
-        let begin = self.words.len() - self.width;
-        self.words[begin + thread] += 1;
-        self.words[begin + self.width - 1] = thread as u32 + 1;
+        let at = self.words.len() - self.width;
+        self.words[at + thread] += 1;
+        self.words[at + self.width - 2] = thread as u32 + 1;
+        self.words[at + self.width - 1] = begin;
     }
 
     /// Takes the last place off, if there is one.
@@ -56,7 +59,12 @@ impl Places {
 
 /// The thread of a place's last step.
 pub(super) fn last_of(place: &[u32]) -> Option<usize> {
-    place.last().and_then(|last| last.checked_sub(1)).map(|last| last as usize)
+    place[place.len() - 2].checked_sub(1).map(|last| last as usize)
+}
+
+/// How many steps that thread had when it was switched to.
+pub(super) fn begin_of(place: &[u32]) -> u32 {
+    place[place.len() - 1]
 }
 
 /// Places that were looked at.
@@ -80,26 +88,27 @@ impl Seen {
         self.places.len()
     }
 
-    /// Adds a place; says whether it is new.
+    /// Adds a place; says whether it is new, or its thread was switched to later than was known.
     pub(super) fn insert(&mut self, place: &[u32]) -> bool {
-        if self.table.is_empty() {
+        let known = if self.table.is_empty() {
             let mut places = self.places.words.chunks_exact(place.len());
-            if places.any(|other| other.iter().rev().eq(place.iter().rev())) {
-                return false;
+            places.position(|other| is_same(other, place))
+        } else {
+            let slot = self.slot(place);
+            let known = self.table[slot].checked_sub(1).map(|index| index as usize);
+            if known.is_none() {
+                self.table[slot] = self.len() as u32 + 1;
             }
-            self.places.push(place);
-            if self.len() > Seen::FEW {
-                self.rehash();
-            }
-            return true;
-        }
-        let slot = self.slot(place);
-        if self.table[slot] != 0 {
-            return false;
+            known
+        };
+        if let Some(index) = known {
+            let begin = &mut self.places.words[(index + 1) * place.len() - 1];
+            let later = begin_of(place) > *begin;
+            *begin = begin_of(place).max(*begin);
+            return later;
         }
         self.places.push(place);
-        self.table[slot] = self.len() as u32;
-        if self.len() * 2 > self.table.len() {
+        if self.len() > Seen::FEW && self.len() * 2 > self.table.len() {
             self.rehash();
         }
         true
@@ -111,9 +120,9 @@ impl Seen {
             (hash.rotate_left(5) ^ u64::from(*word)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
         };
         let mask = self.table.len() - 1;
-        let mut slot = (place.iter().fold(0, mix) >> 32) as usize & mask;
+        let mut slot = (place[..place.len() - 1].iter().fold(0, mix) >> 32) as usize & mask;
         while let Some(index) = self.table[slot].checked_sub(1)
-            && self.places.get(index as usize) != place
+            && !is_same(self.places.get(index as usize), place)
         {
             slot = (slot + 1) & mask;
         }
@@ -131,6 +140,12 @@ impl Seen {
     }
 }
 
+/// Whether two places are the same but for when their thread was switched to.
+#[inline]
+fn is_same(one: &[u32], other: &[u32]) -> bool {
+    one.iter().rev().skip(1).eq(other.iter().rev().skip(1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,10 +157,11 @@ mod tests {
             seen.clear(2);
             for round in 0..3 {
                 for place in 0..1000_u32 {
-                    assert_eq!(seen.insert(&[place % 40, place / 40, place % 3]), round == 0);
+                    assert_eq!(seen.insert(&[place % 40, place / 40, place % 3, 0]), round == 0);
                 }
             }
             assert_eq!(seen.len(), 1000);
+            assert!(seen.insert(&[7, 0, 1, 5]) && !seen.insert(&[7, 0, 1, 4]), "later than before, and not");
         }
     }
 
@@ -153,9 +169,13 @@ mod tests {
     fn a_place_after_one_more_step_ends_with_its_thread() {
         let mut places = Places::default();
         places.clear(3);
-        places.push_after(&[4, 5, 6, 0], 1);
-        let mut place = [0; 4];
-        assert!(places.pop(&mut place) && !places.pop(&mut [0; 4]));
-        assert_eq!((place, last_of(&place), last_of(&[4, 5, 6, 0])), ([4, 6, 6, 2], Some(1), None));
+        places.push_after(&[4, 5, 6, 0, 0], 1, 5);
+        let mut place = [0; 5];
+        assert!(places.pop(&mut place) && !places.pop(&mut [0; 5]));
+        assert_eq!((place, last_of(&place), begin_of(&place)), ([4, 6, 6, 2, 5], Some(1), 5));
+        assert_eq!(last_of(&[4, 5, 6, 0, 0]), None);
+        places.push_like(&[4, 6, 2, 5]);
+        assert!(places.pop(&mut place));
+        assert_eq!(place, [4, 6, 0, 2, 5]);
     }
 }
