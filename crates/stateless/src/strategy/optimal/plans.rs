@@ -7,7 +7,7 @@ use super::super::bound_conflicts::steps_before;
 use super::super::prefix_cost::PartialOrder;
 use super::super::wakeup::{Branch, Planned, Sequence, Step, insert};
 use super::Optimal;
-use super::sleep::{Taken, covered, sleepers};
+use super::sleep::{Taken, covered, sleepers, wake_by};
 use crate::config::Status;
 use crate::gate::Gate;
 use crate::graph::{Event, Graph};
@@ -135,14 +135,15 @@ impl Optimal {
             let Some(most) = self.bound else { return true };
             let before_last = &sequence.steps[..sequence.steps.len() - 1];
             let lengths = steps_after(graph, event, before_last);
-            let sleepers = sleepers(asleep, graph, |taken| {
-                sequence.steps.iter().all(|planned| {
-                    planned.step.thread != taken.step.thread && !planned.op.conflicts_with(&taken.op)
+            let mut sleeping = sleepers(asleep, graph);
+            wake_by(&mut sleeping, asleep, graph, |taken| {
+                sequence.steps.iter().any(|planned| {
+                    planned.step.thread == taken.step.thread || planned.op.conflicts_with(&taken.op)
                 })
             });
             let order =
                 PartialOrder::new(graph, &self.marks, lengths, self.yields).from(event).and(thread.index());
-            order.asleep(sleepers).within(most, scratch)
+            order.asleep(sleeping).within(most, scratch)
         };
         if !insert(&mut node.tree, sequence, &next_op, wanted) {
             node.cut = true;

@@ -75,7 +75,9 @@ pub(super) fn goes_on_within(
 ) -> Option<(u32, Option<usize>)> {
     let Here { graph, event, bound, .. } = here;
     let Some(most) = bound else { return Some((0, None)) };
-    order_after(here, steps_before(graph, event), thread, 0, true, asleep).cost(most, scratch)
+    let sleeping = sleepers(asleep, graph);
+    let next = Foreseen::Steps(0, true);
+    order_after(here, steps_before(graph, event), thread, next, asleep, sleeping)?.cost(most, scratch)
 }
 
 /// Whether what a thread leads to in a state can be within the bound and new, as far as it can be foreseen.
@@ -88,52 +90,63 @@ pub(super) fn leads_on_within(
     let Here { graph, event, bound, .. } = here;
     let Some(most) = bound else { return true };
     let lengths = steps_before(graph, event);
-    let sleeping = sleepers(asleep, graph, |_| true);
-    let (steps, announced) = if sleeping.is_empty() {
-        (0, true)
+    let sleeping = sleepers(asleep, graph);
+    let foreseen = if sleeping.is_empty() {
+        Foreseen::Steps(0, true)
     } else {
         let wakes = |op: &Op| asleep.iter().any(|taken| taken.op.conflicts_with(op));
-        match foresee(here, &lengths, thread, &sleeping, wakes) {
-            Foreseen::Steps(steps, announced) => (steps, announced),
-            Foreseen::Nothing => return false,
-        }
+        foresee(here, &lengths, thread, &sleeping, wakes)
     };
-    order_after(here, lengths, thread, steps, announced, asleep).cost(most, scratch).is_some()
+    let order = order_after(here, lengths, thread, foreseen, asleep, sleeping);
+    order.is_some_and(|order| order.cost(most, scratch).is_some())
 }
 
-/// The partial order of a state and then so many steps of a thread, and perhaps the next that it announces.
+/// The partial order of a state and then of what is foreseen of a thread, if that is anything.
 fn order_after<'g>(
     here: Here<'g>,
     mut lengths: Vec<u32>,
     thread: ThreadId,
-    steps: u32,
-    announced: bool,
+    foreseen: Foreseen,
     asleep: &[Taken],
-) -> PartialOrder<'g> {
+    mut sleeping: ThreadSet,
+) -> Option<PartialOrder<'g>> {
+    let Foreseen::Steps(steps, announced) = foreseen else { return None };
     let Here { graph, marks, event, yields, .. } = here;
     let line = &graph.threads[thread.index()];
     let number = lengths[thread.index()] as usize;
     let end = number + steps as usize;
     lengths[thread.index()] = end as u32;
-    let performed = line.events[number..end].iter().map(|event| graph.events[*event as usize].op);
-    let next = line.pending.get(end).filter(|_| announced).map(|(op, _)| *op);
-    let sleepers = sleepers(asleep, graph, |taken| {
-        let mut ops = performed.clone().chain(next);
-        taken.step.thread != line.name && !ops.any(|op| taken.op.conflicts_with(&op))
+    let performed = line.events[number..end].iter().map(|event| &graph.events[*event as usize].op);
+    let next = line.pending.get(end).filter(|_| announced).map(|(op, _)| op);
+    sleeping.remove(thread);
+    wake_by(&mut sleeping, asleep, graph, |taken| {
+        performed.clone().chain(next).any(|op| taken.op.conflicts_with(op))
     });
-    let order = PartialOrder::new(graph, marks, lengths, yields).from(event).asleep(sleepers);
-    if announced { order.and(thread.index()) } else { order }
+    let order = PartialOrder::new(graph, marks, lengths, yields).from(event).asleep(sleeping);
+    Some(if announced { order.and(thread.index()) } else { order })
 }
 
-/// The threads all of whose next steps sleep and still do after something. What raced for a cell may be woken by more
-/// than conflicts.
-pub(super) fn sleepers(asleep: &[Taken], graph: &Graph, still: impl Fn(&Taken) -> bool) -> ThreadSet {
+/// The threads all of whose next steps sleep. What raced for a cell may be woken by more than conflicts.
+pub(super) fn sleepers(asleep: &[Taken], graph: &Graph) -> ThreadSet {
     let sleeps = |name: u64| {
         let mut own = asleep.iter().filter(|taken| taken.step.thread == name).peekable();
         own.peek().is_some()
-            && own.all(|taken| !taken.ends && taken.racers.is_empty() && still(taken))
+            && own.all(|taken| !taken.ends && taken.racers.is_empty())
             && covered(asleep, &Step { thread: name, values: Vec::new() })
     };
     let threads = (0..graph.threads.len()).filter(|index| sleeps(graph.threads[*index].name));
     threads.map(|index| ThreadId(index as u32)).collect()
+}
+
+/// Leaves out the threads of steps that something wakes.
+pub(super) fn wake_by(
+    sleeping: &mut ThreadSet,
+    asleep: &[Taken],
+    graph: &Graph,
+    wakes: impl Fn(&Taken) -> bool,
+) {
+    for taken in asleep.iter().filter(|taken| wakes(taken)) {
+        let thread = graph.threads.iter().position(|line| line.name == taken.step.thread);
+        thread.into_iter().for_each(|thread| sleeping.remove(ThreadId(thread as u32)));
+    }
 }
