@@ -11,9 +11,14 @@
 //!
 //! Of a thread that sleeps more is known. Only executions are asked for in which something that conflicts with its
 //! next step comes before that step, and is not in the partial order yet. So the thread must be left before its next
-//! step, unless what wakes it comes even before its last one. That it cannot if it conflicts with the last step too, as
-//! when both write the same object; nor if every thread that could go on first has steps in the partial order that
-//! come after the last one, or conflicts with it. Otherwise the switch is counted.
+//! step, or somewhere since it was last switched to, unless what wakes it comes even before that. That it cannot if it
+//! conflicts with one of the steps since then too, as when both write the same object; nor if every thread that could
+//! go on first has steps in the partial order that come after one of these, is created by one, or conflicts with it. Then
+//! the switch is counted.
+//!
+//! The search for a cheapest linearization is one over places: so many steps of each thread, and which thread was the
+//! last. From one it goes on to where a thread may have to stop ([`marks`]), and it begins at the places that all partial
+//! orders lead to which begin with the same events ([`checkpoints`]).
 
 mod checkpoints;
 mod marks;
