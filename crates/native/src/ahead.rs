@@ -15,9 +15,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use selvedge_core::Decision;
-use selvedge_stateless::{Ahead as Copies, Explorer, Onward, Settings, Strategy};
+use selvedge_stateless::{Ahead as Copies, Explorer, Onward, Plan, Settings, Strategy};
 
-use crate::execution::NativeExecution;
+use crate::execution::{NativeExecution, course};
 use crate::launch::NativeProgram;
 use crate::protocol::Record;
 
@@ -44,10 +44,12 @@ const FARTHEST: u32 = 32;
 /// with, is too far. It is more where to copy the search takes long.
 const LEAST_RUN: u32 = 8;
 const MUCH: u32 = 8;
+/// So often a scout goes on from where the search has caught up with it before the search sends it somewhere again.
+const HOPS: u32 = 2;
 /// The first executions take longer than those after them. Then it pays to have one run by another core if it takes so
 /// long, since to hand it over takes time too.
 const FIRST: u32 = 16;
-const WORTH_IT: Duration = Duration::from_micros(100);
+pub(crate) const WORTH_IT: Duration = Duration::from_micros(100);
 /// The part of the time that may be spent on copies of the search.
 const COPYING: u32 = 20;
 
@@ -121,6 +123,8 @@ struct Post {
     /// How much it has run since it was sent here, and is to run at most.
     run: u32,
     most: u32,
+    /// So often it may still go elsewhere by itself.
+    hops: u32,
     /// It waits to be sent somewhere; and it has been before.
     idle: bool,
     sent: bool,
@@ -140,6 +144,8 @@ struct State {
     order: VecDeque<Arc<Course>>,
     /// The size of what is kept.
     bytes: usize,
+    /// So much of what comes next is left to the search.
+    distance: u32,
     /// Whether the search waits for a scout.
     awaited: bool,
     ends: bool,
@@ -196,6 +202,40 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing that is done under the lock leaves the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A copy of a search that leaves so much of what comes next and was not run to others.
+    fn copy(
+        &self,
+        distance: u32,
+        yields: Option<u32>,
+        copies: Copies<'_>,
+    ) -> Option<Box<dyn Strategy + Send>> {
+        let is_new = |decisions: &[Decision], onward| {
+            let plan = Plan { decisions, onward, yields, ..Plan::default() };
+            !self.lock().has(&course(&plan, Vec::new()))
+        };
+        let mut left = distance;
+        let mut new = 0;
+        let copy = copies(&mut |decisions, onward| {
+            if is_new(decisions, onward) {
+                new += 1;
+                left = left.saturating_sub(1);
+            }
+            left == 0
+        });
+        if copy.is_some() {
+            return copy;
+        }
+        if new == 0 {
+            // All of it was run, but not what lies behind it.
+            return copies(&mut |_, _| true);
+        }
+        // There is less than that: the last of it.
+        copies(&mut |decisions, onward| {
+            new -= u32::from(is_new(decisions, onward));
+            new == 0
+        })
     }
 }
 
@@ -298,8 +338,32 @@ impl Scout {
         let execution = NativeExecution::new(program, zygote, Company::Scout(scout()));
         let mut explorer = Explorer::with_execution(Box::new(execution), settings);
         while let Some(mut search) = scout().next() {
-            explorer.run_through(search.as_mut());
+            loop {
+                explorer.run_through(search.as_mut());
+                let Some(next) = scout().hops(search.as_ref(), settings.yields) else { break };
+                search = next;
+            }
         }
+    }
+
+    /// A search of its own that goes on ahead of its own one, when the search has caught up with that: to wait to be sent
+    /// somewhere takes longer. But such a copy knows nothing of what the search has learnt since it sent the scout.
+    fn hops(&self, search: &dyn Strategy, yields: Option<u32>) -> Option<Box<dyn Strategy + Send>> {
+        let mut state = self.shared.lock();
+        let post = &mut state.posts[self.number];
+        if !post.leaves || post.hops == 0 || post.gone {
+            return None;
+        }
+        post.hops -= 1;
+        let too_near = post.run < post.most / MUCH;
+        state.distance = (state.distance + u32::from(too_near)).min(FARTHEST);
+        let distance = state.distance;
+        drop(state);
+        let copy = self.shared.copy(distance, yields, &mut |wanted| search.ahead(wanted))?;
+        let post = &mut self.shared.lock().posts[self.number];
+        post.run = 0;
+        post.leaves = false;
+        Some(copy)
     }
 }
 
@@ -323,8 +387,6 @@ pub(crate) struct Pool {
     looked_at: u32,
     /// However short they are.
     eager: bool,
-    /// So much of what comes next is left to the search.
-    distance: u32,
     /// When the first copy of the search was made, and how long making copies has taken since.
     began: Option<Instant>,
     copying: Duration,
@@ -333,7 +395,7 @@ pub(crate) struct Pool {
 impl Pool {
     pub(crate) fn new(jobs: usize, eager: bool, counts: Arc<Counts>) -> Self {
         let shared = Shared {
-            state: Mutex::default(),
+            state: Mutex::new(State { distance: DISTANCE, ..State::default() }),
             work: Condvar::new(),
             done: Condvar::new(),
             starting: Mutex::new(()),
@@ -346,16 +408,15 @@ impl Pool {
             usual: Duration::ZERO,
             looked_at: 0,
             eager,
-            distance: DISTANCE,
             began: None,
             copying: Duration::ZERO,
         }
     }
 
-    /// An execution of the search's own has taken so long.
-    pub(crate) fn took(&mut self, time: Duration) {
+    /// The search has run an execution itself; they take so long on average.
+    pub(crate) fn took(&mut self, usual: Duration) {
         self.looked_at = self.looked_at.saturating_add(1);
-        self.usual = (self.usual * 7 + time) / 8;
+        self.usual = usual;
     }
 
     /// Whether it pays to run executions ahead, and there is a scout that waits to be sent somewhere.
@@ -367,13 +428,7 @@ impl Pool {
     }
 
     /// Sends scouts that wait to where the search will come to.
-    pub(crate) fn send(
-        &mut self,
-        program: &NativeProgram,
-        settings: Settings<'static>,
-        course: impl Fn(&[Decision], Onward) -> Course,
-        copies: Copies<'_>,
-    ) {
+    pub(crate) fn send(&mut self, program: &NativeProgram, settings: Settings<'static>, copies: Copies<'_>) {
         let began = Instant::now();
         self.began.get_or_insert(began);
         if self.scouts.is_empty() {
@@ -382,36 +437,23 @@ impl Pool {
         let posts = self.shared.lock().posts.len();
         for number in 0..posts {
             let Post { idle: true, run, most, sent, .. } = self.shared.lock().posts[number] else { continue };
+            let mut state = self.shared.lock();
             match run {
                 _ if !sent => {}
-                _ if run < most / MUCH => self.distance = (self.distance + 1).min(FARTHEST),
-                _ if run >= most => self.distance = (self.distance / 2).max(1),
+                _ if run < most / MUCH => state.distance = (state.distance + 1).min(FARTHEST),
+                _ if run >= most => state.distance = (state.distance / 2).max(1),
                 _ => {}
             }
-            let is_new = |decisions: &[Decision], onward| !self.shared.lock().has(&course(decisions, onward));
-            let mut left = self.distance;
-            let mut new = 0;
+            let distance = state.distance;
+            drop(state);
             let copying = Instant::now();
-            let mut copy = copies(&mut |decisions, onward| {
-                if is_new(decisions, onward) {
-                    new += 1;
-                    left = left.saturating_sub(1);
-                }
-                left == 0
-            });
-            if copy.is_none() && new > 0 {
-                // There is less than that: the last of it.
-                copy = copies(&mut |decisions, onward| {
-                    new -= u32::from(is_new(decisions, onward));
-                    new == 0
-                });
-            }
-            let Some(copy) = copy else { break };
+            let Some(copy) = self.shared.copy(distance, settings.yields, copies) else { break };
             let copying = copying.elapsed().as_micros() as u32;
             let worth = copying.saturating_mul(COPYING) / (self.usual.as_micros() as u32).max(1);
             let most = MUCH * worth.clamp(LEAST_RUN, 1 << 12);
             let mut state = self.shared.lock();
-            state.posts[number] = Post { search: Some(copy), most, sent: true, ..Post::default() };
+            state.posts[number] =
+                Post { search: Some(copy), most, hops: HOPS, sent: true, ..Post::default() };
             self.shared.work.notify_all();
         }
         self.copying += began.elapsed();
@@ -441,6 +483,7 @@ impl Pool {
 
     /// Starts the scouts.
     fn begin(&mut self, program: &NativeProgram, settings: Settings<'static>) {
+        keep_freed_memory();
         for number in 0..self.jobs - 1 {
             // Without memory for another there are fewer scouts, or none.
             let Ok(program) = program.twin() else { return };
@@ -455,6 +498,18 @@ impl Pool {
             state = self.shared.done.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.awaited = false;
         }
+    }
+}
+
+/// Has memory that is freed kept for what is allocated next. A copy of a search can be some megabytes, and to have them
+/// from the system, page by page, takes several times as long as to copy them.
+fn keep_freed_memory() {
+    const LARGEST: i32 = 32 << 20;
+    #[cfg(target_env = "gnu")]
+    // SAFETY: sets two numbers of the C library's allocator, which takes a lock for that.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGEST);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 8 * LARGEST);
     }
 }
 

@@ -1,10 +1,10 @@
 //! An execution of a program, a step at a time.
 //!
-//! The runtime writes a log; this side reads it. The decisions that a search plans are given to the program when it
-//! begins, and it goes on without preemption by itself after them, since that is what most searches ask for. So most
-//! executions are over before their log is read, and no step waits for an answer. Where a search decides otherwise than
-//! the program has, the execution is begun again with what was decided so far; a search that keeps doing so is answered
-//! step by step.
+//! The runtime writes a log; this side reads it. The decisions that a search plans, and those that can be foreseen,
+//! are given to the program when it begins, and it goes on without preemption by itself after them, since that is what
+//! most searches ask for. So most executions are over before their log is read, and no step waits for an answer. Where
+//! a search decides otherwise than the program has, the execution is begun again with what was decided so far; a
+//! search that keeps doing so is answered step by step.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use selvedge_stateless::{
     Ahead, Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Settings, Site, Stop, StopKind,
 };
 
-use crate::ahead::{Company, Course, Go, Keeper, Kept};
+use crate::ahead::{Company, Course, Go, Keeper, Kept, WORTH_IT};
 use crate::describe::{Step, Words};
 use crate::launch::{NativeProgram, Zygote};
 use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order};
@@ -58,6 +58,9 @@ pub(crate) struct NativeExecution<'a> {
     decided: Vec<Decision>,
     /// What the search has planned for it.
     planned: Course,
+    /// What may follow that, as far as it can be foreseen, and whether the search most likely ends it then.
+    foreseen: Vec<u32>,
+    ends: bool,
     /// Whether it is under way.
     live: bool,
     /// The thread whose step is being read.
@@ -66,6 +69,8 @@ pub(crate) struct NativeExecution<'a> {
     events: Vec<LocalEvent>,
     /// How often the program has rightly gone on by itself, less how often it has not.
     foresight: i32,
+    /// How long executions take, on average.
+    usual: Duration,
     /// The program stopped answering.
     lost: Option<Stop>,
     /// The execution, if it was run ahead of time.
@@ -92,11 +97,14 @@ impl<'a> NativeExecution<'a> {
             next: Next::Nothing,
             decided: Vec::new(),
             planned: Course::default(),
+            foreseen: Vec::new(),
+            ends: false,
             live: false,
             current: 0,
             step: Step::default(),
             events: Vec::new(),
             foresight: 0,
+            usual: Duration::ZERO,
             lost: None,
             kept: None,
             company,
@@ -120,10 +128,13 @@ impl<'a> NativeExecution<'a> {
                 self.program.clear_output();
                 self.keeper.clear();
                 let began = Instant::now();
-                self.zygote.request(&self.planned, self.foresight > BLIND);
+                // To end a short execution takes longer than to let it go on to its end.
+                let ends = self.ends && self.usual >= WORTH_IT;
+                self.zygote.request(&self.planned, &self.foreseen, self.foresight > BLIND && !ends);
                 self.wait();
+                self.usual = (self.usual * 7 + began.elapsed()) / 8;
                 if let Company::Scouts(pool) = &mut self.company {
-                    pool.took(began.elapsed());
+                    pool.took(self.usual);
                 }
             }
         }
@@ -424,8 +435,19 @@ impl<'a> NativeExecution<'a> {
             scout.runs(&self.planned);
         }
         self.end();
+        let decided = self.decided.iter().map(|decision| answer(*decision).pack());
+        // Where it is as foreseen, what was run was not: it was run for a search that knew less.
+        let mut planned = self.planned.decisions.iter().chain(&self.foreseen).copied();
+        if decided.clone().all(|decision| planned.next() == Some(decision)) {
+            let rest = planned.collect();
+            self.foreseen = rest;
+        } else {
+            drop(planned);
+            self.foreseen.clear();
+            self.ends = false;
+        }
         self.planned.decisions.clear();
-        self.planned.decisions.extend(self.decided.iter().map(|decision| answer(*decision).pack()));
+        self.planned.decisions.extend(decided);
         let failed = |message: String| Stop { kind: StopKind::Unsupported, message, location: None };
         self.begin().map_err(|error| failed(error.0))?;
         for index in 0..self.decided.len() - 1 {
@@ -490,7 +512,7 @@ impl<'a> NativeExecution<'a> {
 }
 
 /// A plan as the program is given it; the decisions are added to these.
-fn course(plan: &Plan<'_>, mut decisions: Vec<u32>) -> Course {
+pub(crate) fn course(plan: &Plan<'_>, mut decisions: Vec<u32>) -> Course {
     let planned = plan.decisions.iter().chain(plan.likely);
     decisions.extend(planned.map(|decision| answer(*decision).pack()));
     Course { decisions, onward: plan.onward, yields: plan.yields }
@@ -523,6 +545,13 @@ impl Execution for NativeExecution<'_> {
         let mut decisions = std::mem::take(&mut self.planned.decisions);
         decisions.clear();
         self.planned = course(plan, decisions);
+        self.foreseen.clear();
+        self.foreseen.extend(plan.foreseen.iter().map(|decision| answer(*decision).pack()));
+        self.ends = plan.ends;
+    }
+
+    fn heeds_plans(&self) -> bool {
+        true
     }
 
     fn runs_ahead(&self) -> bool {
@@ -532,10 +561,7 @@ impl Execution for NativeExecution<'_> {
     fn run_ahead(&mut self, yields: Option<u32>, max_steps: usize, search: Ahead<'_>) {
         let Company::Scouts(pool) = &mut self.company else { return };
         let settings = Settings { yields, max_steps, ..Settings::default() };
-        let course = |decisions: &[Decision], onward| {
-            course(&Plan { decisions, likely: &[], onward, yields }, Vec::new())
-        };
-        pool.send(self.program, settings, course, search);
+        pool.send(self.program, settings, search);
     }
 
     fn restart(&mut self) -> Result<(), LaunchError> {

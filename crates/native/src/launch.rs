@@ -376,11 +376,12 @@ impl Zygote {
         self.child.id()
     }
 
-    /// Begins an execution, which goes on by itself after the decisions that it begins with, or asks.
-    pub(crate) fn request(&mut self, course: &Course, ahead: bool) {
+    /// Begins an execution. After the decisions that it begins with, and those that are foreseen, it goes on by itself,
+    /// or asks.
+    pub(crate) fn request(&mut self, course: &Course, foreseen: &[u32], ahead: bool) {
         // It reads its input from the beginning. Not everything can be read twice; then the program sees its end.
         let _ = self.input.rewind();
-        self.area.set_plan(course.decisions.iter().copied());
+        self.area.set_plan(course.decisions.iter().chain(foreseen).copied());
         let area = self.area.get();
         let (way, number, seed, longest) = match course.onward {
             _ if !ahead => (onward::NOT, 0, 0, 0),

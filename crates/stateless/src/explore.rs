@@ -16,6 +16,7 @@ use crate::context_bound::ContextBound;
 use crate::counterexample;
 use crate::coverage::{Coverage, Visited};
 use crate::fair::Fair;
+use crate::foresee::Foresight;
 use crate::happens_before::{HappensBefore, StateHash};
 use crate::local_state::LocalStates;
 use crate::observe::Observer;
@@ -109,6 +110,7 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     reached: Vec<StateHash>,
     prefix_length: usize,
     observer: Observer,
+    foresight: Foresight,
     local_states: LocalStates,
     executions_by_preemptions: Vec<u64>,
     steps: u64,
@@ -150,6 +152,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             reached: Vec::new(),
             prefix_length: 0,
             observer: Observer::default(),
+            foresight: Foresight::default(),
             local_states: LocalStates::default(),
             executions_by_preemptions: Vec::new(),
             steps: 0,
@@ -210,6 +213,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 let Settings { yields, max_steps, .. } = self.settings;
                 self.execution.run_ahead(yields, max_steps, &mut |wanted| strategy.ahead(wanted));
             }
+            self.foresee(&prefix, strategy);
             let end = self.search_once(&prefix, strategy);
             if self.execution.is_outdated() {
                 break Some("the program has more steps than were counted".into());
@@ -280,11 +284,20 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         let mut prefix = Prefix::default();
         self.observer.on = strategy.wants_pending();
         while strategy.next_prefix(&mut prefix) {
+            self.foresee(&prefix, strategy);
             let Ok(end) = self.search_once(&prefix, strategy) else { return };
             if matches!(end, End::Stopped(_)) {
                 return;
             }
             strategy.finished(&self.finished(&prefix, &end));
+        }
+    }
+
+    /// Finds out what a strategy that strays will most likely decide in the next execution, where that is of use.
+    fn foresee<S: Strategy + ?Sized>(&mut self, prefix: &Prefix, strategy: &S) {
+        if strategy.strays() && self.observer.on && self.execution.heeds_plans() {
+            self.foresight.learn(&self.record);
+            self.foresight.foresee(&prefix.decisions, &self.settings, |point| strategy.choose(point));
         }
     }
 
@@ -383,8 +396,11 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             decisions: &prefix.decisions,
             likely: &prefix.likely,
             onward: prefix.onward,
+            foreseen: &self.foresight.likely,
+            ends: self.foresight.ends,
             yields: self.settings.yields,
         });
+        self.foresight.forget();
         self.execution.restart()?;
         let end = self.steps::<RECORDS, _>(prefix, noted, choose, trace);
         let at_end = self.execution.finish();

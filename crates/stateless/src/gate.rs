@@ -90,6 +90,12 @@ impl Gate {
         }
     }
 
+    /// Whether there is nothing to wait for.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.object.is_none() && *self == Gate::OPEN
+    }
+
     /// Whether it tests this object.
     #[inline]
     pub fn waits_for(&self, object: ObjectId) -> bool {

@@ -24,6 +24,8 @@ pub(crate) struct Event {
     pub(crate) point: u32,
     /// How many objects were known before it.
     objects: u32,
+    /// More happened before it than before its thread's last one, and that.
+    pub(crate) joins: bool,
     /// Those of the first 64 threads, as bits, whose race with it is among [`Graph::races`] or was.
     raced: u64,
 }
@@ -174,37 +176,41 @@ impl Graph {
             self.note_pending(record, 0, mode);
         }
         let changes = record.changes();
-        let mut changes =
-            changes[changes.partition_point(|change| (change.0 as usize) < begin)..].iter().peekable();
+        let mut changes = &changes[changes.partition_point(|change| (change.0 as usize) < begin)..];
         let signals = record.signals();
-        let mut signals =
-            signals[signals.partition_point(|signal| (signal.0 as usize) < begin)..].iter().peekable();
-        let mut point = 0;
-        for index in begin..record.len() {
-            match record.decisions()[index] {
-                Decision::Thread(_) => point = index,
-                Decision::Value(value) => self.choices.push((value, record.points()[index].arity)),
+        let mut signals = &signals[signals.partition_point(|signal| (signal.0 as usize) < begin)..];
+        let (mut point, mut thread) = (0, ThreadId(0));
+        let decisions = record.decisions();
+        for (index, made) in record.points().iter().enumerate().skip(begin) {
+            match decisions[index] {
+                Decision::Thread(chosen) => (point, thread) = (index, chosen),
+                Decision::Value(value) => self.choices.push((value, made.arity)),
             }
             self.event_of.push(self.events.len() as u32);
-            if matches!(record.decisions().get(index + 1), Some(Decision::Value(_))) {
+            if matches!(decisions.get(index + 1), Some(Decision::Value(_))) {
                 continue;
             }
-            let Decision::Thread(thread) = record.decisions()[point] else {
-                unreachable!("a value belongs to a step")
-            };
             let number = self.threads[thread.index()].events.len() as u32;
-            let op = record.points()[index].op;
-            let event =
-                Event { thread, number, op, point: point as u32, objects: self.words.known(), raced: 0 };
-            self.note_enabled(record, point);
+            let op = made.op;
+            let objects = self.words.known();
+            let event = Event { thread, number, op, point: point as u32, objects, joins: false, raced: 0 };
+            if mode.reduced() {
+                self.note_enabled(record, point);
+            }
             self.choices_at.push(self.choices.len() as u32);
             let number = self.events.len() as u32;
-            while let Some((_, object, difference)) = changes.next_if(|change| change.0 as usize == index) {
+            while let Some(((at, object, difference), rest)) = changes.split_first()
+                && *at as usize == index
+            {
                 self.words.changed(*object as usize, number, *difference);
+                changes = rest;
             }
-            while let Some((_, thread)) = signals.next_if(|signal| signal.0 as usize == index) {
+            while let Some(((at, thread), rest)) = signals.split_first()
+                && *at as usize == index
+            {
                 let taken = self.threads[thread.index()].events.len() as u32;
                 self.words.signalled(*thread, number, taken);
+                signals = rest;
             }
             self.push(event, index + 1 == record.len() && execution.stopped, mode);
             self.note_pending(record, index + 1, mode);
@@ -558,35 +564,46 @@ impl Graph {
         let before = line.events.last().copied().or(line.creator);
         line.events.push(index as u32);
         line.ended = event.op.kind == OpKind::End;
-        let mut clocks = std::mem::take(&mut self.clocks);
+        let Graph { clocks, stride, touches, last, last_write, events, threads, .. } = self;
+        let stride = *stride;
         let base = clocks.len();
         match before {
             Some(before) => {
-                let before = before as usize * self.stride;
-                clocks.extend_from_within(before..before + self.stride);
+                let before = before as usize * stride;
+                clocks.extend_from_within(before..before + stride);
             }
-            None => clocks.resize(base + self.stride, 0),
+            None => clocks.resize(base + stride, 0),
         }
         let (past, clock) = clocks.split_at_mut(base);
         let mut joined = after_all;
+        let mut comes_after = |touch: u32| {
+            let earlier = touches[touch as usize].event as usize;
+            let earlier_event = &events[earlier];
+            if earlier_event.number >= clock[earlier_event.thread.index()] {
+                joined = true;
+                join(clock, &past[earlier * stride..(earlier + 1) * stride]);
+            }
+        };
         for (object, access) in event.op.touches() {
-            self.past(object.index(), access, |event| {
-                let theirs = &past[event * self.stride..(event + 1) * self.stride];
-                let other = self.events[event].thread.index();
-                if theirs[other] > clock[other] {
-                    joined = true;
-                    join(clock, theirs);
+            let object = object.index();
+            let Some(&write) = last_write.get(object) else { continue };
+            match access {
+                Access::None => {}
+                Access::Read if write == NONE => {}
+                Access::Read => comes_after(write),
+                Access::Write => {
+                    let all = &last[object * stride..(object + 1) * stride];
+                    all.iter().filter(|touch| **touch != NONE).for_each(|touch| comes_after(*touch));
                 }
-            });
+            }
         }
         if after_all {
-            for (mine, line) in clock.iter_mut().zip(&self.threads) {
+            for (mine, line) in clock.iter_mut().zip(threads) {
                 *mine = line.events.len() as u32;
             }
         }
         clock[thread] = event.number + 1;
-        self.clocks = clocks;
-        self.events.push(event);
+        events.push(Event { joins: joined || event.number == 0, ..event });
         joined
     }
 
@@ -631,7 +648,11 @@ impl Graph {
     }
 
     /// The values that an event's step chose, each among how many.
+    #[inline]
     pub(crate) fn choices(&self, event: usize) -> &[(u32, u32)] {
+        if self.choices.is_empty() {
+            return &[];
+        }
         let begin = event.checked_sub(1).map_or(0, |before| self.choices_at[before] as usize);
         &self.choices[begin..self.choices_at[event] as usize]
     }
@@ -679,6 +700,7 @@ impl Graph {
                 op: Op::default(),
                 point: index as u32,
                 objects: 0,
+                joins: true,
                 raced: 0,
             });
             graph.choices_at.push(0);

@@ -74,6 +74,11 @@ impl HappensBefore {
         self.threads.get(thread.index()).map_or(0, |graph| graph.name)
     }
 
+    /// Names a thread whose name is known.
+    pub(crate) fn named(&mut self, thread: ThreadId, name: u64) {
+        self.thread(thread).name = name;
+    }
+
     /// Names a thread that was just created.
     pub(crate) fn spawned(&mut self, parent: ThreadId, child: ThreadId) {
         let graph = self.thread(parent);

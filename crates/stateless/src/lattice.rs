@@ -1,10 +1,14 @@
 //! The prefixes of a happens-before graph, with their canonical hashes: a walk that takes steps back and
 //! adds them again.
 
+mod certain;
+
 use selvedge_core::{Access, ThreadId};
 
+pub(crate) use self::certain::Runs;
+
+use self::certain::{Counted, Stand};
 use crate::config::Status;
-use crate::gate::Gate;
 use crate::graph::Graph;
 use crate::happens_before::{action_hash, alone_hash, stop_hash, value_hash, whole};
 
@@ -39,6 +43,8 @@ pub(crate) struct Lattice {
     masks: Masks,
     /// The fair bound.
     yields: Option<u32>,
+    /// The bound on preemptions.
+    most: Option<u32>,
     /// Whether any thread yields.
     has_yields: bool,
     objects: Vec<Object>,
@@ -52,8 +58,9 @@ pub(crate) struct Lattice {
     width: usize,
     /// Where each thread stands after so many of its steps.
     stands: Vec<Vec<Stand>>,
-    /// How many preemptions the execution had after each step, if it is known.
-    costs: Vec<u32>,
+    /// What has been counted of each thread's preemptions for another thread; and what had been before an event.
+    counted: Vec<Counted>,
+    counted_before: Vec<(u32, u8, Counted)>,
 }
 
 /// No step.
@@ -99,53 +106,52 @@ struct Actions {
 struct Step {
     /// What it adds to the hash by itself.
     alone: u128,
-    touches: [Option<Touch>; 2],
-    /// Where its changes of words end.
-    changes: u32,
+    /// What it does to objects, as many of them as it touches.
+    touches: [Touch; 2],
+    touched: u8,
     /// The thread.
-    thread: u32,
+    thread: u8,
+    /// Where its changes of words begin and end.
+    changes: (u32, u32),
     /// The state after it, in the execution that the graph is of.
     after: u128,
+    /// The threads whose last step nothing depends on in that state.
+    frontier: Threads,
+    costs: Costs,
+    forced: Forced,
+}
+
+/// Whether there is no other step within the bound where one was taken, and no other way to come there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Forced {
+    /// There may be.
+    No,
+    /// No other thread could go on.
+    Alone,
+    /// It would be beyond the bound for every other thread.
+    Bound,
+}
+
+/// What an execution has cost up to one of its steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Costs {
+    /// So many preemptions at least has every execution that leads to the same state with a step of the same
+    /// thread.
+    pub(crate) least: u32,
+    /// So many this one had; more than any if that is not known.
+    pub(crate) run: u32,
 }
 
 /// What an event does to an object.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Touch {
     object: u32,
     writes: bool,
     action: u128,
 }
 
-/// Where a thread stands after some of its steps.
-#[derive(Clone, Copy, Debug, Default)]
-struct Stand {
-    /// The event of its last step.
-    last: u32,
-    /// How often it has yielded.
-    yields: u32,
-    /// Its last step yielded.
-    yielded: bool,
-    /// Its next step waits for nothing.
-    open: bool,
-    /// It has no next step.
-    ended: bool,
-    /// Whoever runs next preempts it, whatever the others have done.
-    left: bool,
-    /// So often it has been preempted for certain before its last step, and those steps are so many.
-    preempted: u32,
-    counted: u32,
-    /// From so many steps on it could have gone on wherever it stood before its last step, whatever the others
-    /// have done.
-    free_from: u32,
-    /// So many of its steps happened before something that happened before its last one.
-    seen: u32,
-    /// Whoever runs next preempts it as long as this object is open to it and has been written no more than so
-    /// often.
-    unless: Option<(u32, u32)>,
-}
-
 /// A step that was taken back, and what was true before.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Removed {
     pub(crate) event: usize,
     hash: u128,
@@ -155,11 +161,18 @@ pub(crate) struct Removed {
     adds: [u128; 2],
 }
 
-/// Whether a thread has taken the last step or will take the next one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Runs {
-    Last,
-    Next,
+impl Step {
+    #[inline]
+    fn touches(&self) -> &[Touch] {
+        &self.touches[..usize::from(self.touched & 3).min(2)]
+    }
+
+    /// Its changes of words.
+    #[inline]
+    fn changes<'a>(&self, all: &'a [(u32, u64)]) -> &'a [(u32, u64)] {
+        let (begin, end) = self.changes;
+        if begin == end { &[] } else { &all[begin as usize..end as usize] }
+    }
 }
 
 impl Masks {
@@ -173,61 +186,6 @@ impl Masks {
     }
 }
 
-impl Stand {
-    /// So often the thread has been preempted at least, if another runs next.
-    #[inline]
-    fn least(&self) -> u32 {
-        self.preempted + u32::from(self.left)
-    }
-
-    /// Goes on after a step, not its first. A preemption is certain where the thread must have been interrupted
-    /// since the last one that was counted, and could have gone on wherever that was.
-    fn follow(&mut self, graph: &Graph, number: usize, before: &Stand, fair: bool) {
-        let event = &graph.events[self.last as usize];
-        let thread = event.thread.index();
-        let (clock, earlier) = (graph.clock(self.last as usize), graph.clock(before.last as usize));
-        let mut alone = true;
-        for (other, (now, then)) in clock.iter().zip(earlier).enumerate() {
-            if now > then && other != thread {
-                alone = false;
-                let between = graph.threads[other].events[*now as usize - 1];
-                self.seen = self.seen.max(graph.clock(between as usize)[thread]);
-            }
-        }
-        // What it waited for was as it was all the time since its step before.
-        let unchanged = || {
-            let gate = &graph.threads[thread].pending[number - 1].1;
-            let certain = alone && before.is_free(fair) && !gate.needs_signal && !gate.timed;
-            certain
-                && event
-                    .op
-                    .touches()
-                    .any(|(object, access)| access == Access::Write && gate.waits_for(object))
-        };
-        if !before.left && !unchanged() {
-            self.free_from = number as u32;
-        }
-        if self.seen >= self.uncounted() {
-            self.preempted += 1;
-            self.counted = number as u32;
-        }
-    }
-
-    /// A preemption that has not been counted is certain when something comes after so many of the thread's steps
-    /// and before its last one. At least 1, once it has taken one.
-    #[inline]
-    fn uncounted(&self) -> u32 {
-        self.free_from.max(self.counted)
-    }
-
-    /// Whether nothing but what it waits for can keep it from going on, or make a switch free.
-    #[inline]
-    fn is_free(&self, fair: bool) -> bool {
-        // The fair bound may hold back a thread that has yielded.
-        !self.yielded && (self.yields == 0 || !fair)
-    }
-}
-
 impl Lattice {
     /// For graphs of executions within this fair bound.
     pub(crate) fn new(yields: Option<u32>) -> Self {
@@ -235,12 +193,17 @@ impl Lattice {
     }
 
     /// The whole graph, of which the first so many events are those of the graph that was loaded before, and
-    /// the state is all of that. After each of its steps from there on the execution had so many preemptions.
-    pub(crate) fn load(&mut self, graph: &Graph, common: usize, costs: impl Iterator<Item = u32>) {
+    /// the state is all of that. After each of its steps from there on the execution had so many preemptions; it is
+    /// within this bound, if there is one.
+    pub(crate) fn load(
+        &mut self,
+        graph: &Graph,
+        common: usize,
+        most: Option<u32>,
+        mut costs: impl Iterator<Item = u32>,
+    ) {
+        self.most = most;
         self.unload(common);
-        self.costs.truncate(common);
-        self.costs.extend(costs);
-        self.length = graph.events.len();
         let mut initials = graph.words.initials();
         for index in 0..self.objects.len().max(initials.len()) {
             let initial = initials.next().unwrap_or(0);
@@ -249,19 +212,28 @@ impl Lattice {
             object.initial = initial;
         }
         self.keep_heirs(graph, common);
-        let mut log = graph.words.log_from(common as u32);
-        for index in common..graph.events.len() {
-            let changes = log.iter().take_while(|change| change.0 == index as u32).count();
-            self.load_event(graph, index, &log[..changes]);
-            log = &log[changes..];
-        }
         self.stands.resize_with(graph.threads.len(), Vec::new);
+        self.counted.resize(graph.threads.len(), Counted::default());
+        self.length = common;
         self.taken.clear();
         self.least = 0;
         self.masks = Masks::default();
         self.has_yields = false;
-        for thread in 0..graph.threads.len() {
-            self.load_thread(graph, common, thread);
+        for (thread, line) in graph.threads.iter().enumerate() {
+            let taken = line.events.partition_point(|event| (*event as usize) < common);
+            self.taken.push(taken as u32);
+            // What it does next may not have been known when the graph ended there.
+            self.stands[thread].truncate(taken + 1);
+            let stand = self.stands[thread].pop().unwrap_or_default();
+            debug_assert_eq!(self.stands[thread].len(), taken, "where it stood before is known");
+            self.least += self.stand_at(graph, thread, stand);
+        }
+        let mut log = graph.words.log_from(common as u32);
+        for index in common..graph.events.len() {
+            let changes = log.iter().take_while(|change| change.0 == index as u32).count();
+            let run = costs.next().unwrap_or(u32::MAX);
+            self.load_event(graph, index, &log[..changes], run);
+            log = &log[changes..];
         }
     }
 
@@ -289,13 +261,17 @@ impl Lattice {
                 *heir = if *heir < kept { *heir } else { NONE };
             }
         }
+        self.heirs.resize(graph.events.len() * self.width, NONE);
     }
 
-    /// Notes what an event depends on.
-    fn load_heir(&mut self, graph: &Graph, index: usize) {
+    /// Notes what the next event depends on, and says whose last step nothing depends on after it.
+    fn load_heir(&mut self, graph: &Graph, index: usize) -> Threads {
         let event = &graph.events[index];
         let thread = event.thread.index();
-        self.heirs.resize(self.heirs.len() + self.width, NONE);
+        let mut frontier = self.steps.last().map_or(0, |step| step.frontier) | 1 << thread;
+        if !event.joins {
+            return frontier;
+        }
         let before = event.number.checked_sub(1).map(|before| graph.threads[thread].events[before as usize]);
         let before = before.map_or(&[][..], |before| graph.clock(before as usize));
         for (other, (line, now)) in graph.threads.iter().zip(graph.clock(index)).enumerate() {
@@ -304,8 +280,10 @@ impl Lattice {
                 for past in &line.events[then as usize..*now as usize] {
                     self.heirs[*past as usize * self.width + thread] = event.number;
                 }
+                frontier &= !(Threads::from(*now == self.taken[other]) << other);
             }
         }
+        frontier
     }
 
     /// Whether something in the prefix depends on an event in it.
@@ -315,69 +293,33 @@ impl Lattice {
         row.iter().zip(&self.taken).any(|(heir, taken)| taken > heir)
     }
 
-    fn load_thread(&mut self, graph: &Graph, common: usize, thread: usize) {
-        let line = &graph.threads[thread];
-        let fair = self.yields.is_some();
-        let stands = &mut self.stands[thread];
-        // What it does next may not have been known when the graph ended there.
-        stands.truncate(line.events.partition_point(|event| (*event as usize) < common));
-        while stands.len() <= line.events.len() {
-            let number = stands.len();
-            let before = stands.last().copied().unwrap_or_default();
-            let mut stand = before;
-            if number > 0 {
-                stand.last = line.events[number - 1];
-                stand.yielded = graph.events[stand.last as usize].op.yields();
-                stand.yields += u32::from(stand.yielded);
-            }
-            let ended = line.ended && number == line.events.len();
-            let gate = line.pending.get(number).map(|(_, gate)| gate).filter(|_| !ended);
-            let free = number > 0 && stand.is_free(fair);
-            // A thread that has not begun may not exist yet.
-            stand.open = gate == Some(&Gate::OPEN) && number > 0;
-            stand.ended = gate.is_none();
-            stand.left = stand.open && free;
-            let waits =
-                gate.filter(|gate| free && !gate.needs_signal && !gate.timed).and_then(|gate| gate.object);
-            stand.unless = waits.map(|object| {
-                let past = graph.clock(stand.last as usize);
-                let object = object.index();
-                let writes = self.objects.get(object).map_or(&[][..], |object| &object.writes);
-                (object as u32, writes.partition_point(|write| graph.contains(past, *write)) as u32)
-            });
-            if number == 1 {
-                stand.free_from = 1;
-            } else if number > 1 {
-                stand.follow(graph, number, &before, fair);
-            }
-            stands.push(stand);
-        }
-        let stand = &stands[line.events.len()];
-        self.least += stand.least();
-        self.masks.set(thread, stand);
-        self.has_yields |= stand.yields > 0;
-        self.taken.push(line.events.len() as u32);
-    }
-
-    fn load_event(&mut self, graph: &Graph, index: usize, changes: &[(u32, u32, u64)]) {
+    /// Adds the next event, by which the execution had so many preemptions.
+    fn load_event(&mut self, graph: &Graph, index: usize, changes: &[(u32, u32, u64)], run: u32) {
         let event = &graph.events[index];
-        let name = graph.threads[event.thread.index()].name;
+        let thread = event.thread.index();
+        let name = graph.threads[thread].name;
         let number = u64::from(event.number) + 1;
-        let mut touches = [None; 2];
+        let (least, forced) = self.weigh(graph, index, run);
+        let mut touches = [Touch::default(); 2];
+        let mut touched = 0;
         let mut alone = 0;
         for (slot, (object, access)) in event.op.touches().enumerate() {
             if access == Access::None {
                 continue;
             }
             let writes = access == Access::Write;
-            let events = &mut self.object(object.index()).writes;
+            let entry = self.object(object.index());
             if writes {
-                events.push(index as u32);
+                entry.writes.push(index as u32);
             }
-            let action = action_hash(name, number, &event.op, slot, events.len() as u32);
-            touches[slot] = Some(Touch { object: object.index() as u32, writes, action });
+            let action = action_hash(name, number, &event.op, slot, entry.writes.len() as u32);
+            let touch = Touch { object: object.index() as u32, writes, action };
+            let adds = entry.actions.toggle(&touch, true);
+            self.hash ^= adds;
+            touches[touched] = touch;
+            touched += 1;
         }
-        if touches.iter().all(Option::is_none) {
+        if touched == 0 {
             alone = alone_hash(name, number, &event.op);
         }
         for &(value, _) in graph.choices(index) {
@@ -386,16 +328,31 @@ impl Lattice {
         if graph.stopped && index + 1 == graph.events.len() {
             alone ^= stop_hash(name, number);
         }
+        self.hash ^= alone;
+        let begin = self.changes.len() as u32;
         for &(_, object, difference) in changes {
             self.changes.push((object, difference));
-            let written = touches.iter().flatten().any(|touch| touch.object == object && touch.writes);
-            self.object(object as usize).unwritten += u32::from(!written);
+            let written = touches[..touched].iter().any(|touch| touch.object == object && touch.writes);
+            let object = self.object(object as usize);
+            object.word = object.word.wrapping_add(difference);
+            object.unwritten += u32::from(!written);
         }
-        let changes = self.changes.len() as u32;
-        self.steps.push(Step { alone, touches, changes, thread: event.thread.0, after: 0 });
-        self.toggle(index, true);
-        self.steps[index].after = self.hash;
-        self.load_heir(graph, index);
+        let frontier = self.load_heir(graph, index);
+        self.steps.push(Step {
+            alone,
+            touches,
+            touched: touched as u8,
+            thread: thread as u8,
+            changes: (begin, self.changes.len() as u32),
+            after: self.hash,
+            frontier,
+            costs: Costs { least, run },
+            forced,
+        });
+        let before = self.stand(thread).least();
+        self.taken[thread] += 1;
+        self.length += 1;
+        self.least = self.least - before + self.load_stand(graph, thread);
     }
 
     /// Forgets all but the first so many events. The state is all of them, before and after.
@@ -403,23 +360,25 @@ impl Lattice {
         if kept == self.steps.len() {
             return;
         }
-        for index in (kept..self.steps.len()).rev() {
-            let changes = self.changes_of(index);
-            let touches = self.steps[index].touches;
-            for touch in touches.iter().flatten() {
+        for step in self.steps.drain(kept..).rev() {
+            for touch in step.touches() {
                 let object = &mut self.objects[touch.object as usize];
                 object.actions.all ^= touch.action;
                 if touch.writes {
                     object.writes.pop();
                 }
             }
-            for (object, difference) in self.changes.drain(changes) {
-                let written = touches.iter().flatten().any(|touch| touch.object == object && touch.writes);
+            for &(object, difference) in step.changes(&self.changes) {
+                let written = step.touches().iter().any(|touch| touch.object == object && touch.writes);
                 let object = &mut self.objects[object as usize];
                 object.word = object.word.wrapping_sub(difference);
                 object.unwritten -= u32::from(!written);
             }
-            self.steps.pop();
+        }
+        self.changes.truncate(self.steps.last().map_or(0, |step| step.changes.1 as usize));
+        while let Some((_, thread, counted)) = self.counted_before.pop_if(|before| before.0 as usize >= kept)
+        {
+            self.counted[usize::from(thread)] = counted;
         }
         for object in &mut self.objects {
             object.actions.adds = whole(object.actions.all);
@@ -428,47 +387,32 @@ impl Lattice {
         self.hash = self.steps.last().map_or(0, |step| step.after);
     }
 
-    /// Adds a step, or takes it back.
-    #[inline]
-    fn toggle(&mut self, event: usize, add: bool) {
-        let changes = self.changes_of(event);
-        let step = &self.steps[event];
-        self.hash ^= step.alone;
-        for touch in step.touches.iter().flatten() {
-            let actions = &mut self.objects[touch.object as usize].actions;
-            self.hash ^= actions.toggle(touch, add);
-        }
-        for (object, difference) in &self.changes[changes] {
-            let word = &mut self.objects[*object as usize].word;
-            *word = if add { word.wrapping_add(*difference) } else { word.wrapping_sub(*difference) };
-        }
-    }
-
-    #[inline]
-    fn changes_of(&self, event: usize) -> std::ops::Range<usize> {
-        let begin = event.checked_sub(1).map_or(0, |before| self.steps[before].changes);
-        begin as usize..self.steps[event].changes as usize
-    }
-
     /// Takes the last step of a thread of the frontier back.
     #[inline]
     pub(crate) fn remove(&mut self, thread: usize) -> Removed {
         let taken = self.taken[thread] as usize;
         self.taken[thread] -= 1;
         self.length -= 1;
-        let (hash, least, masks) = (self.hash, self.least, self.masks);
-        let (stand, before) = (&self.stands[thread][taken], &self.stands[thread][taken - 1]);
-        self.least = least - stand.least() + before.least();
-        self.masks.set(thread, before);
+        let stands = &self.stands[thread];
+        let (stand, before) = (&stands[taken], &stands[taken - 1]);
         let event = stand.last as usize;
-        let mut adds = [0; 2];
-        for (touch, adds) in self.steps[event].touches.iter().zip(&mut adds) {
-            if let Some(touch) = touch {
-                *adds = self.objects[touch.object as usize].actions.adds;
-            }
+        let step = &self.steps[event];
+        let mut removed =
+            Removed { event, hash: self.hash, least: self.least, masks: self.masks, adds: [0; 2] };
+        self.least = self.least - stand.least() + before.least();
+        self.masks.set(thread, before);
+        let mut hash = self.hash ^ step.alone;
+        for (touch, adds) in step.touches().iter().zip(&mut removed.adds) {
+            let actions = &mut self.objects[touch.object as usize].actions;
+            *adds = actions.adds;
+            hash ^= actions.toggle(touch, false);
         }
-        self.toggle(event, false);
-        Removed { event, hash, least, masks, adds }
+        self.hash = hash;
+        for &(object, difference) in step.changes(&self.changes) {
+            let word = &mut self.objects[object as usize].word;
+            *word = word.wrapping_sub(difference);
+        }
+        removed
     }
 
     /// Adds a step again that was taken back last.
@@ -479,18 +423,16 @@ impl Lattice {
         self.least = removed.least;
         self.hash = removed.hash;
         self.masks = removed.masks;
-        let changes = self.changes_of(removed.event);
-        for (touch, adds) in self.steps[removed.event].touches.iter().zip(&removed.adds) {
-            if let Some(touch) = touch {
-                let actions = &mut self.objects[touch.object as usize].actions;
-                actions.all ^= touch.action;
-                actions.writes += u32::from(touch.writes);
-                actions.adds = *adds;
-            }
+        let step = &self.steps[removed.event];
+        for (touch, adds) in step.touches().iter().zip(&removed.adds) {
+            let actions = &mut self.objects[touch.object as usize].actions;
+            actions.all ^= touch.action;
+            actions.writes += u32::from(touch.writes);
+            actions.adds = *adds;
         }
-        for (object, difference) in &self.changes[changes] {
-            let word = &mut self.objects[*object as usize].word;
-            *word = word.wrapping_add(*difference);
+        for &(object, difference) in step.changes(&self.changes) {
+            let word = &mut self.objects[object as usize].word;
+            *word = word.wrapping_add(difference);
         }
     }
 
@@ -502,7 +444,15 @@ impl Lattice {
         let (before, stand) = (&self.stands[thread][taken], &self.stands[thread][taken + 1]);
         self.least = self.least - before.least() + stand.least();
         self.masks.set(thread, stand);
-        self.toggle(stand.last as usize, true);
+        let step = &self.steps[stand.last as usize];
+        self.hash ^= step.alone;
+        for touch in step.touches() {
+            self.hash ^= self.objects[touch.object as usize].actions.toggle(touch, true);
+        }
+        for &(object, difference) in step.changes(&self.changes) {
+            let word = &mut self.objects[object as usize].word;
+            *word = word.wrapping_add(difference);
+        }
     }
 
     #[inline]
@@ -510,43 +460,77 @@ impl Lattice {
         &self.stands[thread][self.taken[thread] as usize]
     }
 
-    /// At least so many preemptions are in an execution that leads here and in which this thread has the last
-    /// step, or takes the next one; when they are more than the budget, there may be more that are certain.
+    /// What it costs to be in this state, if the execution was, and this thread had taken the last step.
     #[inline]
-    pub(crate) fn preempted(&self, graph: &Graph, thread: usize, runs: Runs, budget: u32) -> u32 {
-        let own = self.stand(thread);
-        let mut least = self.least - u32::from(own.left);
-        if least > budget {
-            return least;
-        }
-        // When it will run next it may have been interrupted where it stands now, too.
-        if runs == Runs::Last || own.left {
-            let from = own.uncounted();
-            if from <= self.taken[thread] && self.has_heir(self.stands[thread][from as usize].last) {
-                least += 1;
-            }
-        }
-        for other in each(self.masks.waiting & !(1 << thread)) {
-            let stand = self.stand(other);
-            if let Some((object, writes)) = stand.unless {
-                let object = &self.objects[object as usize];
-                if object.actions.writes == writes && object.unwritten == 0 {
-                    let gate = &graph.threads[other].pending[self.taken[other] as usize].1;
-                    least += u32::from(gate.allows(object.word));
-                }
-            }
-        }
-        least
+    pub(crate) fn was_run(&self, last: usize) -> Option<Costs> {
+        let step = &self.steps[self.length.checked_sub(1)?];
+        (step.after == self.hash && step.thread as usize == last).then_some(step.costs)
     }
 
-    /// How many preemptions the execution had when it was in this state, if it was, and this thread had taken
-    /// the last step.
+    /// Goes back from where the execution was, as long as it had to take the step that it took. Says whether that was
+    /// because of the bound anywhere.
+    pub(crate) fn go_back(&mut self) -> bool {
+        debug_assert!(self.is_on_path(), "the execution was here");
+        let (mut length, mut by_bound) = (self.length, false);
+        while let Some(step) = length.checked_sub(1).map(|last| &self.steps[last])
+            && step.forced != Forced::No
+        {
+            by_bound |= step.forced == Forced::Bound;
+            length -= 1;
+        }
+        if length < self.length {
+            self.walk_to(length);
+        }
+        by_bound
+    }
+
+    /// Whether the execution was in this state.
     #[inline]
-    pub(crate) fn was_run(&self, last: usize) -> Option<u32> {
-        let at = self.length.checked_sub(1)?;
-        let step = &self.steps[at];
-        let here = step.after == self.hash && step.thread as usize == last;
-        if here { self.costs.get(at).copied() } else { None }
+    fn is_on_path(&self) -> bool {
+        self.length.checked_sub(1).is_none_or(|last| self.steps[last].after == self.hash)
+    }
+
+    /// Goes to where the execution was after so many steps, from where it was too.
+    pub(crate) fn walk_to(&mut self, length: usize) {
+        let add = length > self.length;
+        let steps = if add { self.length..length } else { length..self.length };
+        for step in &self.steps[steps] {
+            let taken = &mut self.taken[usize::from(step.thread)];
+            *taken = if add { *taken + 1 } else { *taken - 1 };
+            for touch in step.touches() {
+                let actions = &mut self.objects[touch.object as usize].actions;
+                actions.all ^= touch.action;
+                let one = u32::from(touch.writes);
+                actions.writes = if add { actions.writes + one } else { actions.writes - one };
+            }
+            for &(object, difference) in step.changes(&self.changes) {
+                let word = &mut self.objects[object as usize].word;
+                *word = if add { word.wrapping_add(difference) } else { word.wrapping_sub(difference) };
+            }
+        }
+        for object in &mut self.objects {
+            object.actions.adds = whole(object.actions.all);
+        }
+        self.length = length;
+        self.hash = length.checked_sub(1).map_or(0, |last| self.steps[last].after);
+        self.least = 0;
+        for (thread, (stands, taken)) in self.stands.iter().zip(&self.taken).enumerate() {
+            let stand = &stands[*taken as usize];
+            self.least += stand.least();
+            self.masks.set(thread, stand);
+        }
+    }
+
+    /// How many steps there are.
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Where the execution was: the thread that took the last step, and the threads whose last step nothing depends on.
+    pub(crate) fn last_run(&self) -> (usize, Threads) {
+        debug_assert!(self.is_on_path(), "the execution was here");
+        let last = &self.steps[self.length - 1];
+        (last.thread.into(), last.frontier)
     }
 
     /// The last step of a thread that has taken one.
@@ -569,6 +553,9 @@ impl Lattice {
         thread: usize,
         removed: &Removed,
     ) -> Threads {
+        if self.length > 0 && self.is_on_path() {
+            return self.steps[self.length - 1].frontier;
+        }
         let mut frontier = was & !(1 << thread);
         for (other, (needed, taken)) in graph.clock(removed.event).iter().zip(&self.taken).enumerate() {
             let uncovered = needed == taken || other == thread;
@@ -586,6 +573,14 @@ impl Lattice {
         let mut preemptible = self.masks.open;
         let word = |object: usize| self.objects.get(object).map_or(0, |object| object.word);
         for thread in each(self.masks.waiting) {
+            let taken = self.taken[thread];
+            let gate = &graph.threads[thread].pending[taken as usize].1;
+            if taken > 0 && !gate.needs_signal && !gate.timed {
+                let open = gate.object.is_none_or(|object| gate.allows(word(object.index())));
+                allowed |= Threads::from(open) << thread;
+                preemptible |= Threads::from(open) << thread;
+                continue;
+            }
             match graph.status_with(&self.taken, ThreadId(thread as u32), word) {
                 Status::Blocked => {}
                 Status::Waiting => allowed |= 1 << thread,

@@ -17,6 +17,7 @@ mod counterexample;
 mod coverage;
 mod explore;
 mod fair;
+mod foresee;
 mod gate;
 mod graph;
 mod happens_before;

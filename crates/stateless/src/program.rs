@@ -25,6 +25,10 @@ pub struct Plan<'a> {
     pub likely: &'a [Decision],
     /// How it most likely goes on then.
     pub onward: Onward,
+    /// Decisions that may follow all these, as far as that can be foreseen.
+    pub foreseen: &'a [Decision],
+    /// Whether it is most likely ended after them.
+    pub ends: bool,
     /// The fair bound that is in force.
     pub yields: Option<u32>,
 }
@@ -61,6 +65,11 @@ pub enum Onward {
 pub trait Execution {
     /// What is known of the next run; nothing is promised. For an execution that can go ahead by itself.
     fn plan(&mut self, _plan: &Plan<'_>) {}
+
+    /// Whether what is planned is of use to it.
+    fn heeds_plans(&self) -> bool {
+        false
+    }
 
     /// Whether runs that will be asked for after the next one can be prepared meanwhile.
     fn runs_ahead(&self) -> bool {

@@ -159,6 +159,11 @@ impl Record {
         self.details.initial.get(object).copied().flatten().map_or(0, |(_, word)| word)
     }
 
+    /// The objects that were seen, with their words when they first were.
+    pub(crate) fn initial_words(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.details.initial.iter().enumerate().filter_map(|(object, word)| Some((object, word.as_ref()?.1)))
+    }
+
     pub(crate) fn signals(&self) -> &[(u32, ThreadId)] {
         &self.details.signals
     }

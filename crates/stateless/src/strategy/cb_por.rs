@@ -16,7 +16,9 @@
 //!    first visits them, so there a step is taken if its context bound allows it, as in the paper.
 //! 3. A step that ends the execution (a violation) happens after everything.
 //! 4. Terminal graphs are kept, so that the next bound need not run them again: they are marked anew.
-//! 5. When the tables have grown past a limit, nothing more is marked, and nor are executions that are very long
+//! 5. A state that one step leads to within the bound is not put into H itself: that the step leads there says the
+//!    same. `Mark` goes back over all steps of the execution at once that were the only ones within the bound.
+//! 6. When the tables have grown past a limit, nothing more is marked, and nor are executions that are very long
 //!    or have more than 64 threads: the search goes on as a plain bounded one, slower and no less complete.
 
 use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
@@ -25,7 +27,7 @@ use super::backtrack::last_thread;
 use super::context_cost::{ContextCost, Here, NEVER};
 use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
 use crate::graph::{Graph, Races, Trail};
-use crate::lattice::{Lattice, MOST_THREADS, Runs, each};
+use crate::lattice::{Lattice, MOST_THREADS, Removed, Threads, each};
 use crate::program::Onward;
 
 /// Every terminal partial order within a bound on preemptions, once, bound by bound.
@@ -65,6 +67,17 @@ struct Marks {
     cost: ContextCost,
     bound: Option<u32>,
     cut: bool,
+    /// How to come back to where the walk over states began; empty but for its memory.
+    back: Vec<Back>,
+}
+
+/// A way back.
+#[derive(Clone, Debug)]
+enum Back {
+    /// By the step of a thread that was taken back.
+    Over(usize, Removed),
+    /// Along the execution, to where it was after so many steps.
+    To(usize),
 }
 
 #[derive(Clone, Debug)]
@@ -122,7 +135,7 @@ impl CbPor {
             state: Lattice::new(yields),
             loaded: 0,
             names: Vec::new(),
-            marks: Marks { cost: ContextCost::default(), bound, cut: false },
+            marks: Marks { cost: ContextCost::default(), bound, cut: false, back: Vec::new() },
             terminals: Trail::default(),
         }
     }
@@ -179,9 +192,9 @@ impl CbPor {
                 index = begin;
                 let node = &mut self.path[begin];
                 node.cheaper.clear();
-                let here = self.marks.cost.look(graph, state);
+                let mut here = self.marks.cost.look(graph, state);
                 for thread in each(here.allowed) {
-                    if self.marks.within(graph, state, &here, thread) {
+                    if self.marks.within(graph, state, &mut here, thread) {
                         node.cheaper.insert(ThreadId(thread as u32));
                     }
                 }
@@ -200,7 +213,7 @@ impl CbPor {
     fn load(&mut self, execution: &Finished<'_>) -> usize {
         let common = self.graph.update(execution, Races::No).min(self.loaded);
         let costs = costs(&self.graph, execution, common);
-        self.state.load(&self.graph, common, costs);
+        self.state.load(&self.graph, common, self.marks.most(), costs);
         self.loaded = self.graph.events.len();
         common
     }
@@ -219,7 +232,8 @@ impl CbPor {
         self.loaded = 0;
         for index in 0..self.terminals.len() {
             let (common, costs) = self.terminals.restore(index, &mut graph);
-            self.state.load(&graph, common.min(self.loaded), costs.iter().copied());
+            let most = self.marks.most();
+            self.state.load(&graph, common.min(self.loaded), most, costs.iter().copied());
             self.loaded = graph.events.len();
             self.marks.mark_all(&graph, &mut self.state);
         }
@@ -239,7 +253,7 @@ impl Strategy for CbPor {
                 }
             }
             while let Some(node) = self.path.last_mut() {
-                if node.is_done() {
+                if node.is_done(&self.marks, &self.names, self.bound, &mut self.cut) {
                     self.path.pop();
                     continue;
                 }
@@ -308,6 +322,10 @@ impl Strategy for CbPor {
             }
         }
         Choice::Prune
+    }
+
+    fn strays(&self) -> bool {
+        true
     }
 
     fn finished(&mut self, execution: &Finished<'_>) {
@@ -381,12 +399,28 @@ impl Strategy for CbPor {
 }
 
 impl Node {
-    /// Whether everything has been tried here. If not, the rest may still be known or beyond the bound.
-    fn is_done(&self) -> bool {
-        match (self.arity, self.threads.word(), self.tried.word()) {
-            (0, Some(threads), Some(tried)) => threads & !tried == 0,
-            _ => false,
+    /// Whether it is seen at once that nothing may be tried here; notes whether the bound cuts something off.
+    fn is_done(&self, marks: &Marks, names: &[u64], bound: Option<u32>, cut: &mut bool) -> bool {
+        let (0, Some(threads), Some(tried), Some(cheaper)) =
+            (self.arity, self.threads.word(), self.tried.word(), self.cheaper.word())
+        else {
+            return false;
+        };
+        let rest = threads & !tried;
+        if rest == 0 {
+            return true;
         }
+        let Some(into) = marks.cost.marked(self.state).threads(names) else { return false };
+        let rest = rest & !into;
+        let left = bound.map_or(u32::MAX, |most| most.saturating_sub(self.preemptions));
+        let affordable = match self.running.filter(|_| self.preemptible && left == 0) {
+            Some(running) => rest & 1_u64.checked_shl(running.0).unwrap_or(0),
+            None => rest,
+        };
+        let within = self.fingerprint.is_some() && bound.is_none_or(|most| self.preemptions <= most);
+        let done = rest & cheaper == 0 && (!within || affordable == 0);
+        *cut |= done && rest != 0;
+        done
     }
 
     /// What may be tried here next, those that cost nothing first; notes whether the bound cuts something off.
@@ -428,10 +462,8 @@ impl Node {
 
 impl Marks {
     /// Whether a step from a state is within the bound.
-    fn within(&mut self, graph: &Graph, state: &mut Lattice, here: &Here, thread: usize) -> bool {
-        let Some(most) = self.most() else { return true };
-        state.preempted(graph, thread, Runs::Next, most) <= most
-            && self.cost.of_step(graph, state, here, thread, most) <= most
+    fn within(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here, thread: usize) -> bool {
+        self.most().is_none_or(|most| self.cost.of_step(graph, state, here, thread, most) <= most)
     }
 
     fn most(&self) -> Option<u32> {
@@ -442,45 +474,90 @@ impl Marks {
     fn mark_all(&mut self, graph: &Graph, state: &mut Lattice) {
         self.cost.begin(graph);
         let here = self.cost.look(graph, state);
-        if !here.marked {
-            self.mark(graph, state, &here);
+        if !self.cost.is_marked_here(&here) {
+            self.mark(graph, state, here);
         }
     }
 
-    /// Puts a state into H, and then every predecessor from which nothing new can be reached.
-    fn mark(&mut self, graph: &Graph, state: &mut Lattice, here: &Here) {
-        self.cost.mark_here(here);
-        for arrival in self.cost.arrivals(here) {
-            // Most of those that are not within the bound need not be looked at to know that.
-            let most = self.most();
-            let cost = most.map(|most| self.cost.known_arrival(graph, state, here, arrival, most));
-            if cost.flatten() > most {
-                continue;
+    /// Puts a state into H, and then every predecessor from which nothing new can be reached. A state that one step
+    /// leads to within the bound is as good as marked when that step is; it needs no place in the table.
+    fn mark(&mut self, graph: &Graph, state: &mut Lattice, mut here: Here) {
+        let begin = self.back.len();
+        loop {
+            let within = self.arrivals_within(graph, state, &mut here);
+            if !within.is_power_of_two() || self.cost.has_place(&here) {
+                self.cost.mark_here(&mut here);
             }
-            let last = arrival.last;
-            let removed = state.remove(last);
-            let before = self.cost.look_back(graph, state, here, last, &removed);
-            let mut within = true;
-            if let (Some(None), Some(most)) = (cost, most) {
-                let cost = self.cost.of_step(graph, state, &before, last, most);
-                self.cost.note_arrival(graph, here, arrival, most, cost);
-                within = cost <= most;
-            }
-            if within {
-                self.cost.leads_from_here(graph, &before, removed.event);
-                if !before.marked && self.exhausted(graph, state, &before) {
-                    self.mark(graph, state, &before);
+            let Some(last) = each(within).max_by_key(|thread| state.last_event(*thread)) else { break };
+            for other in each(within & !(1 << last)) {
+                let removed = state.remove(other);
+                let mut before = self.cost.look_back(graph, state, here.frontier, other, &removed);
+                if self.settles(graph, state, &mut before, removed.event) {
+                    self.mark(graph, state, before);
                 }
+                state.put_back(other, &removed);
             }
-            state.put_back(last, &removed);
+            let (mut last, mut frontier) = (last, here.frontier);
+            let length = state.len();
+            if state.was_run(last).is_some() {
+                self.cut |= state.go_back();
+            }
+            if state.len() < length {
+                self.back.push(Back::To(length));
+                (last, frontier) = state.last_run();
+            }
+            let removed = state.remove(last);
+            let mut before = self.cost.look_back(graph, state, frontier, last, &removed);
+            let settled = self.settles(graph, state, &mut before, removed.event);
+            self.back.push(Back::Over(last, removed));
+            if !settled {
+                break;
+            }
+            here = before;
+        }
+        for back in self.back.drain(begin..).rev() {
+            match back {
+                Back::Over(last, removed) => state.put_back(last, &removed),
+                Back::To(length) => state.walk_to(length),
+            }
         }
     }
 
-    /// Whether every step from a state leads into H or exceeds the bound.
-    fn exhausted(&mut self, graph: &Graph, state: &mut Lattice, here: &Here) -> bool {
-        let others = self.cost.unmarked(graph, here);
-        let exhausted = !each(others).any(|thread| self.within(graph, state, here, thread));
-        self.cut |= exhausted && others != 0;
-        exhausted
+    /// The threads by whose last steps a state can be reached within the bound, as some execution does.
+    #[inline]
+    fn arrivals_within(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here) -> Threads {
+        let Some(most) = self.most() else { return here.frontier };
+        let (mut within, mut unknown): (Threads, Threads) = (0, 0);
+        for last in each(here.frontier) {
+            match self.cost.known_arrival(graph, state, here, last, most) {
+                Some(cost) => within |= Threads::from(cost <= most) << last,
+                None => unknown |= 1 << last,
+            }
+        }
+        if within == 0 && unknown.is_power_of_two() {
+            return unknown;
+        }
+        for last in each(unknown) {
+            let cost = self.cost.of_arrival(graph, state, here, last, most);
+            within |= Threads::from(cost <= most) << last;
+        }
+        within
+    }
+
+    /// Notes that the step of an event leads from a state into H. Says whether the state is to be put into H too: every
+    /// step from it leads there or exceeds the bound.
+    fn settles(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here, event: usize) -> bool {
+        if self.cost.is_marked_here(here) {
+            return false;
+        }
+        let thread = graph.events[event].thread.index();
+        let leads_on = self.cost.all_values_lead_on(graph, state.hash, event);
+        let others = self.cost.unmarked(graph, here) & !(Threads::from(leads_on) << thread);
+        let settled = !each(others).any(|thread| self.within(graph, state, here, thread));
+        self.cut |= settled && others != 0;
+        if !settled && leads_on {
+            self.cost.step_leads_on(graph, here, thread);
+        }
+        settled
     }
 }

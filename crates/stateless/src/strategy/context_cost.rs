@@ -8,10 +8,11 @@
 //! 1. A switch is free also after a thread that yielded, waits with a time limit, or is held back by the
 //!    fair bound; and a step that the fair bound rules out costs more than any bound.
 //! 2. What is asked is only whether a cost is within a budget. So what is kept of it is two numbers that it
-//!    lies between; and an execution that was run is an answer for the states that it was in.
+//!    lies between; and an execution that was run is an answer for the states that it was in: what it had, and what
+//!    every other one that leads there must have had, step by step.
 //! 3. A thread that was left where nothing could have blocked it was preempted there, and so was one that must
-//!    have been interrupted between two of its steps; a state with more of these than the budget has is not
-//!    looked into.
+//!    have been interrupted between two of its steps; if it could have waited for a lock there, then the one that held
+//!    the lock was. A state with more of these than the budget has is not looked into.
 //!
 //! What rarely occurs (many threads, high bounds) has no place in the [table of states](states) and is kept apart.
 
@@ -21,7 +22,7 @@ use std::collections::HashMap;
 
 use selvedge_core::ThreadId;
 
-use self::states::{At, Costs, States, THREADS};
+use self::states::{ARRIVALS, At, Costs, State, States, THREADS};
 use crate::coverage::{HashedMap, HashedSet};
 use crate::graph::Graph;
 use crate::happens_before::{mix, value_hash};
@@ -44,38 +45,21 @@ pub(crate) struct ContextCost {
     /// The names and the numbers of the threads of the graph at hand.
     names: Vec<u64>,
     number_of: Vec<u32>,
-    /// The thread of the graph at hand that has a number, or [`NOBODY`]; for the numbers that have a place in the
-    /// table.
-    thread_of: [u8; THREADS as usize],
     /// Whether each thread of the graph at hand is its number.
     same: bool,
 }
 
-/// No thread of the graph at hand.
-const NOBODY: u8 = u8::MAX;
-
-/// An arrival in a state by the step of a thread of its frontier.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) last: usize,
-    /// Which one it is of those that the state has.
-    rank: usize,
-}
-
 /// A state that is being looked at.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Here {
-    at: At,
+    hash: u128,
+    /// Where it is in the table, if it is there.
+    at: Option<At>,
     /// The threads whose last step nothing depends on.
-    frontier: Threads,
-    /// The same as they stand in the table, if they do.
-    numbers: u16,
+    pub(crate) frontier: Threads,
     /// The threads that can be chosen.
     pub(crate) allowed: Threads,
     preemptible: Threads,
-    pub(crate) marked: bool,
-    /// Whether these are in the table.
-    known: bool,
 }
 
 /// The steps from a state that lead to marked ones.
@@ -103,6 +87,13 @@ impl Marked<'_> {
         }
     }
 
+    /// The threads, of those with these names, whose next steps lead to marked states, if that is seen at once.
+    #[inline]
+    pub(crate) fn threads(&self, names: &[u64]) -> Option<Threads> {
+        let all = self.costs.same && names.len() <= THREADS as usize && self.costs.names == names;
+        all.then_some(self.into.into())
+    }
+
     /// Whether every step leads to a marked state with which the thread of this name chooses a value.
     pub(crate) fn has_value(&self, name: u64, value: u32) -> bool {
         self.costs.steps.contains(&step(self.state, name, value + 1))
@@ -117,13 +108,32 @@ impl ContextCost {
 
     /// Marks a state. Says whether it was not marked before.
     pub(crate) fn mark(&mut self, hash: u128) -> bool {
-        let (at, _) = self.states.find(hash);
+        let at = self.states.find(hash);
         self.states.at(at).mark()
     }
 
     /// Marks a state that is looked at.
-    pub(crate) fn mark_here(&mut self, here: &Here) {
-        self.states.at(here.at).mark();
+    pub(crate) fn mark_here(&mut self, here: &mut Here) {
+        self.place(here).mark();
+    }
+
+    /// Whether a state that is looked at is marked.
+    #[inline]
+    pub(crate) fn is_marked_here(&mut self, here: &Here) -> bool {
+        here.at.is_some_and(|at| self.states.at(at).is_marked())
+    }
+
+    /// Whether a state that is looked at is in the table.
+    #[inline]
+    pub(crate) fn has_place(&self, here: &Here) -> bool {
+        here.at.is_some()
+    }
+
+    /// The place of a state in the table, where it gets one if it has none.
+    #[inline]
+    fn place(&mut self, here: &mut Here) -> &mut State {
+        let at = *here.at.get_or_insert_with(|| self.states.find(here.hash));
+        self.states.at(at)
     }
 
     /// Whether a state is marked.
@@ -146,34 +156,44 @@ impl ContextCost {
     /// Notes that the step of an event leads from a state to a marked one; a step that chooses values, once all
     /// of them do.
     pub(crate) fn leads_to_mark(&mut self, graph: &Graph, before: u128, event: usize) {
-        let (at, _) = self.states.find(before);
-        self.leads_on(graph, at, event);
+        if self.all_values_lead_on(graph, before, event) {
+            let at = Some(self.states.find(before));
+            let mut here = Here { hash: before, at, frontier: 0, allowed: 0, preemptible: 0 };
+            self.step_leads_on(graph, &mut here, graph.events[event].thread.index());
+        }
     }
 
-    /// The same from a state that is looked at.
-    pub(crate) fn leads_from_here(&mut self, graph: &Graph, here: &Here, event: usize) {
-        self.leads_on(graph, here.at, event);
+    /// Notes that a thread's step leads from a state to a marked one, whatever values it chooses.
+    pub(crate) fn step_leads_on(&mut self, graph: &Graph, here: &mut Here, thread: usize) {
+        match self.number_of[thread] {
+            number if number < THREADS => self.place(here).into |= 1 << number,
+            _ => {
+                self.steps.insert(step(here.hash, graph.threads[thread].name, 0));
+            }
+        }
     }
 
-    fn leads_on(&mut self, graph: &Graph, before: At, event: usize) {
+    /// Notes that the step of an event, with the values that it chose, leads from a state to a marked one. Says whether
+    /// it does with all other values too.
+    #[inline]
+    pub(crate) fn all_values_lead_on(&mut self, graph: &Graph, before: u128, event: usize) -> bool {
+        let choices = graph.choices(event);
+        choices.is_empty() || self.values_lead_on(graph, before, event, choices)
+    }
+
+    fn values_lead_on(&mut self, graph: &Graph, before: u128, event: usize, choices: &[(u32, u32)]) -> bool {
         let thread = graph.events[event].thread;
         let name = graph.threads[thread.index()].name;
-        let choices = graph.choices(event);
         for (index, &(value, arity)) in choices.iter().enumerate().rev() {
             let actions = u64::from(graph.events[event].number);
             let chosen = choices[..index].iter().map(|(value, _)| value_hash(name, actions, *value));
-            let at = chosen.fold(before.hash, |hash, value| hash ^ value);
+            let at = chosen.fold(before, |hash, value| hash ^ value);
             self.steps.insert(step(at, name, value + 1));
             if !(1..=arity).all(|value| self.steps.contains(&step(at, name, value))) {
-                return;
+                return false;
             }
         }
-        match self.number_of[thread.index()] {
-            number if number < THREADS => self.states.at(before).into |= 1 << number,
-            _ => {
-                self.steps.insert(step(before.hash, name, 0));
-            }
-        }
+        true
     }
 
     /// The number of a thread with a name.
@@ -192,104 +212,48 @@ impl ContextCost {
         }
         self.names.clear();
         self.number_of.clear();
-        self.thread_of = [NOBODY; THREADS as usize];
-        for (thread, line) in graph.threads.iter().enumerate() {
+        for line in &graph.threads {
             let next = self.numbers.len() as u32;
             let number = *self.numbers.entry(line.name).or_insert(next);
-            if let Some(of) = self.thread_of.get_mut(number as usize) {
-                *of = thread as u8;
-            }
             self.number_of.push(number);
             self.names.push(line.name);
         }
         self.same = self.number_of.iter().zip(0..).all(|(number, thread)| *number == thread);
     }
 
-    /// The ways to arrive in a state.
-    #[inline]
-    pub(crate) fn arrivals(&self, here: &Here) -> impl Iterator<Item = Arrival> + use<> {
-        let (known, thread_of) = (here.known, self.thread_of);
-        each(if known { here.numbers.into() } else { here.frontier })
-            .enumerate()
-            .map(move |(rank, at)| (rank, if known { thread_of[at % THREADS as usize].into() } else { at }))
-            .filter(|(_, last)| *last != usize::from(NOBODY))
-            .map(|(rank, last)| Arrival { last, rank })
-    }
-
     /// Looks at a state of the graph at hand.
     pub(crate) fn look(&mut self, graph: &Graph, state: &Lattice) -> Here {
-        self.look_or(graph, state, || state.frontier())
+        self.look_at(graph, state, state.frontier())
     }
 
     /// The same for a state that a thread's step has been taken back from.
+    #[inline]
     pub(crate) fn look_back(
         &mut self,
         graph: &Graph,
         state: &Lattice,
-        after: &Here,
+        after: Threads,
         last: usize,
         removed: &Removed,
     ) -> Here {
-        self.look_or(graph, state, || state.frontier_without(graph, after.frontier, last, removed))
+        self.look_at(graph, state, state.frontier_without(graph, after, last, removed))
     }
 
+    /// The same for a state with this frontier.
     #[inline]
-    fn look_or(&mut self, graph: &Graph, state: &Lattice, frontier: impl FnOnce() -> Threads) -> Here {
-        let (at, new) = self.states.find(state.hash);
-        let mut marked = false;
-        if !new {
-            let entry = *self.states.at(at);
-            marked = entry.is_marked();
-            if entry.is_known() {
-                let numbers = entry.frontier;
-                let frontier = self.with_numbers(numbers);
-                let allowed = self.with_numbers(entry.allowed);
-                let preemptible = self.with_numbers(entry.preemptible);
-                return Here { at, frontier, numbers, allowed, preemptible, marked, known: true };
-            }
-        }
-        let frontier = frontier();
+    fn look_at(&mut self, graph: &Graph, state: &Lattice, frontier: Threads) -> Here {
         let (allowed, preemptible) = state.allowed(graph);
-        let known = match self.same {
-            true => (frontier | allowed) >> THREADS == 0,
-            false => each(frontier | allowed).all(|thread| self.number_of[thread] < THREADS),
-        };
-        let mut numbers = 0;
-        if known {
-            let sets = [frontier, allowed, preemptible].map(|threads| self.numbers_of(threads));
-            self.states.at(at).set_known(sets);
-            numbers = sets[0];
-        }
-        Here { at, frontier, numbers, allowed, preemptible, marked, known }
-    }
-
-    /// A set of threads by their numbers, which have a place in the table.
-    #[inline]
-    fn numbers_of(&self, threads: Threads) -> u16 {
-        if self.same {
-            return threads as u16;
-        }
-        each(threads).fold(0, |set, thread| set | 1 << self.number_of[thread])
-    }
-
-    /// The threads with these numbers.
-    #[inline]
-    fn with_numbers(&self, numbers: u16) -> Threads {
-        if self.same {
-            return numbers.into();
-        }
-        let threads = each(numbers.into()).map(|number| self.thread_of[number]);
-        threads.filter(|thread| *thread != NOBODY).fold(0, |set, thread| set | 1 << thread)
+        Here { hash: state.hash, at: self.states.get(state.hash), frontier, allowed, preemptible }
     }
 
     /// The threads that can be chosen in a state and whose steps do not lead to a marked one.
     #[inline]
     pub(crate) fn unmarked(&mut self, graph: &Graph, here: &Here) -> Threads {
-        if here.known {
-            let into = self.states.at(here.at).into;
-            return here.allowed & !self.with_numbers(into);
+        let into = here.at.map_or(0, |at| self.states.at(at).into);
+        if self.same && here.allowed >> THREADS == 0 {
+            return here.allowed & !Threads::from(into);
         }
-        let marked = self.marked(here.at.hash);
+        let marked = Marked { costs: self, state: here.hash, into };
         let has = |thread: usize| marked.has(ThreadId(thread as u32), graph.threads[thread].name);
         each(here.allowed).filter(|thread| !has(*thread)).fold(0, |set, thread| set | 1 << thread)
     }
@@ -300,7 +264,7 @@ impl ContextCost {
         &mut self,
         graph: &Graph,
         state: &mut Lattice,
-        here: &Here,
+        here: &mut Here,
         thread: usize,
         budget: u32,
     ) -> u32 {
@@ -311,112 +275,101 @@ impl ContextCost {
             return 0;
         }
         let switches = here.preemptible & !(1 << thread);
-        let price = |arrival: &Arrival| (switches >> arrival.last & 1) as u32;
-        let mut over = false;
-        let mut unknown: Threads = 0;
-        let mut next = None;
-        for arrival in self.arrivals(here) {
-            let (least, most) = self.costs_of(graph, here, arrival, budget);
-            let price = price(&arrival);
-            if most + price <= budget {
-                return most + price;
+        let (mut unknown, mut over) = (0, false);
+        for last in each(here.frontier) {
+            let price = (switches >> last & 1) as u32;
+            if price > budget {
+                over = true;
+                continue;
             }
-            if least + price <= budget {
-                unknown |= 1 << arrival.rank;
-                next = later(state, next, arrival);
-            } else {
-                over |= least < NEVER;
+            match self.known_arrival(graph, state, here, last, budget - price) {
+                Some(cost) if cost + price <= budget => return cost + price,
+                Some(cost) => over |= cost < NEVER,
+                None => unknown |= 1 << last,
             }
         }
-        while let Some(arrival) = next {
-            let price = price(&arrival);
-            let cost = self.of_arrival(graph, state, here, arrival, budget - price);
+        // For the thread's own last step as much was certain as is for its next.
+        let others = unknown != 0 && unknown >> thread & 1 == 0;
+        if others && state.preempted(graph, thread, Runs::Next, budget) > budget {
+            return budget + 1;
+        }
+        // What the execution did last is asked first: that leads back to where it has been.
+        while let Some(last) = each(unknown).max_by_key(|thread| state.last_event(*thread)) {
+            unknown &= !(1 << last);
+            let price = (switches >> last & 1) as u32;
+            let cost = self.of_arrival(graph, state, here, last, budget - price);
             if cost + price <= budget {
                 return cost + price;
             }
             over |= cost < NEVER;
-            unknown &= !(1 << arrival.rank);
-            next = None;
-            if unknown != 0 {
-                let others = self.arrivals(here).filter(|other| unknown >> other.rank & 1 == 1);
-                next = others.fold(None, |next, other| later(state, next, other));
-            }
         }
         if over { budget + 1 } else { NEVER }
     }
 
     /// The same for an execution that leads to a state with the thread's step at the end, where that is not known.
-    fn of_arrival(
+    pub(crate) fn of_arrival(
         &mut self,
         graph: &Graph,
         state: &mut Lattice,
-        here: &Here,
-        arrival: Arrival,
+        here: &mut Here,
+        last: usize,
         budget: u32,
     ) -> u32 {
-        let last = arrival.last;
-        let cost = self.at_once(graph, state, last, budget).unwrap_or_else(|| {
-            let removed = state.remove(last);
-            let before = self.look_back(graph, state, here, last, &removed);
-            let cost = self.of_step(graph, state, &before, last, budget);
-            state.put_back(last, &removed);
-            cost
-        });
-        self.note_arrival(graph, here, arrival, budget, cost);
+        let removed = state.remove(last);
+        let mut before = self.look_back(graph, state, here.frontier, last, &removed);
+        let cost = self.of_step(graph, state, &mut before, last, budget);
+        state.put_back(last, &removed);
+        self.note_arrival(graph, here, last, budget, cost);
         cost
     }
 
-    /// The same where no other state need be looked at to know.
+    /// The same where it was worked out before, the execution at hand was there, or preemptions are certain.
     #[inline]
     pub(crate) fn known_arrival(
         &mut self,
         graph: &Graph,
         state: &Lattice,
         here: &Here,
-        arrival: Arrival,
+        last: usize,
         budget: u32,
     ) -> Option<u32> {
-        let (least, most) = self.costs_of(graph, here, arrival, budget);
-        if most <= budget {
-            return Some(most);
+        if let Some(at) = here.at {
+            let (least, most) = match self.rank(here, last, budget) {
+                Some(rank) => {
+                    let costs = self.states.at(at).costs[rank];
+                    (costs.least().unwrap_or(NEVER), costs.most().unwrap_or(NEVER))
+                }
+                None => {
+                    let costs = self.costs.get(&key(graph, here, last));
+                    costs.map_or((0, NEVER), |(least, most)| ((*least).into(), (*most).into()))
+                }
+            };
+            if most <= budget {
+                return Some(most);
+            }
+            if least > budget {
+                return Some(least);
+            }
         }
-        if least > budget {
-            return Some(least);
+        if let Some(costs) = state.was_run(last) {
+            if costs.run <= budget {
+                return Some(costs.run);
+            }
+            if costs.least > budget {
+                return Some(costs.least);
+            }
         }
-        let cost = self.at_once(graph, state, arrival.last, budget)?;
-        self.note_arrival(graph, here, arrival, budget, cost);
-        Some(cost)
+        let least = state.preempted(graph, last, Runs::Last, budget);
+        (least > budget).then_some(least)
     }
 
-    /// The same as far as the execution at hand was there, or preemptions are certain.
-    #[inline]
-    fn at_once(&self, graph: &Graph, state: &Lattice, last: usize, budget: u32) -> Option<u32> {
-        let ran = state.was_run(last).filter(|cost| *cost <= budget);
-        ran.or_else(|| Some(state.preempted(graph, last, Runs::Last, budget)).filter(|least| *least > budget))
-    }
-
-    /// What an arrival costs at least and at most, as far as it is known and matters to this budget.
-    #[inline]
-    fn costs_of(&mut self, graph: &Graph, here: &Here, arrival: Arrival, budget: u32) -> (u32, u32) {
-        if let Some(costs) = self.place(here, arrival, budget) {
-            return (costs.least().unwrap_or(NEVER), costs.most().unwrap_or(NEVER));
-        }
-        let key = key(graph, here, arrival);
-        self.costs.get(&key).map_or((0, NEVER), |(least, most)| ((*least).into(), (*most).into()))
-    }
-
-    /// Notes an answer to what an arrival costs, where this was the budget.
-    #[inline]
-    pub(crate) fn note_arrival(
-        &mut self,
-        graph: &Graph,
-        here: &Here,
-        arrival: Arrival,
-        budget: u32,
-        cost: u32,
-    ) {
+    /// Notes an answer to what it costs to arrive in a state by the step of a thread, where this was the budget.
+    fn note_arrival(&mut self, graph: &Graph, here: &mut Here, last: usize, budget: u32, cost: u32) {
         let enough = cost <= budget;
-        if let Some(costs) = self.place(here, arrival, budget) {
+        let rank = self.rank(here, last, budget);
+        let place = self.place(here);
+        if let Some(rank) = rank {
+            let costs = &mut place.costs[rank];
             if enough {
                 costs.set_most(cost);
             } else {
@@ -424,30 +377,30 @@ impl ContextCost {
             }
             return;
         }
-        let costs = self.costs.entry(key(graph, here, arrival)).or_insert((0, u16::MAX));
+        let costs = self.costs.entry(key(graph, here, last)).or_insert((0, u16::MAX));
         *(if enough { &mut costs.1 } else { &mut costs.0 }) = cost as u16;
     }
 
-    /// The place of an arrival's costs in the table, if it has one and they are less than can be told apart there.
+    /// Which of the costs of arriving in a state is that by the step of a thread, if it has a place in the table and
+    /// costs about the budget can be told apart there.
     #[inline]
-    fn place(&mut self, here: &Here, arrival: Arrival, budget: u32) -> Option<&mut Costs> {
-        if !here.known || budget + 1 >= Costs::MANY {
-            return None;
-        }
-        self.states.at(here.at).costs.get_mut(arrival.rank)
+    fn rank(&self, here: &Here, last: usize, budget: u32) -> Option<usize> {
+        let rank = if self.same {
+            here.frontier & ((1 << last) - 1)
+        } else {
+            let number = self.number_of[last];
+            each(here.frontier)
+                .filter(|other| self.number_of[*other] < number)
+                .fold(0, |set, other| set | 1 << other)
+        };
+        let rank = rank.count_ones() as usize;
+        (rank < ARRIVALS && budget + 1 < Costs::MANY).then_some(rank)
     }
 }
 
-/// The one of two arrivals that the execution did last. It is asked first: that leads back to where it has been.
-#[inline]
-fn later(state: &Lattice, one: Option<Arrival>, other: Arrival) -> Option<Arrival> {
-    let is_later = |one: &Arrival| state.last_event(one.last) > state.last_event(other.last);
-    one.filter(is_later).or(Some(other))
-}
-
 /// An arrival in a state whose costs are kept apart.
-fn key(graph: &Graph, here: &Here, arrival: Arrival) -> u128 {
-    here.at.hash ^ mix(graph.threads[arrival.last].name, u64::MAX)
+fn key(graph: &Graph, here: &Here, last: usize) -> u128 {
+    here.hash ^ mix(graph.threads[last].name, u64::MAX)
 }
 
 #[cfg(test)]
@@ -468,14 +421,14 @@ mod tests {
 
     fn context_bound_with(mut costs: ContextCost, graph: &Graph, without: Option<usize>) -> u32 {
         let mut state = Lattice::default();
-        state.load(graph, 0, std::iter::empty());
+        state.load(graph, 0, None, std::iter::empty());
         if let Some(thread) = without {
             state.remove(thread);
         }
         costs.begin(graph);
-        let here = costs.look(graph, &state);
-        let least = costs.arrivals(&here).map(|arrival| {
-            let mut within = |budget| costs.of_arrival(graph, &mut state, &here, arrival, budget) <= budget;
+        let mut here = costs.look(graph, &state);
+        let least = each(here.frontier).map(|last| {
+            let mut within = |budget| costs.of_arrival(graph, &mut state, &mut here, last, budget) <= budget;
             assert!(
                 within(graph.events.len() as u32 + Costs::MANY),
                 "a budget that has no place in the table"

@@ -180,6 +180,13 @@ pub trait Strategy {
     /// How an execution goes on after its prefix.
     fn choose(&self, point: &Point<'_>) -> Choice;
 
+    /// Whether it often chooses otherwise than [without preemption](Point::without_preemption), by `state` and what the
+    /// other fields say of a point, and by no more of the record than the names of threads: then executions that go on
+    /// by themselves are begun with what it chooses at points that are foreseen. It must not mind being asked for nothing.
+    fn strays(&self) -> bool {
+        false
+    }
+
     /// Learns from an execution.
     fn finished(&mut self, execution: &Finished<'_>);
 

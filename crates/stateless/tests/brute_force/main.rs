@@ -6,6 +6,7 @@
 //! its smallest form, and is verified first.
 
 mod compare;
+mod foreseen;
 mod foresight;
 mod mutants;
 mod spy;

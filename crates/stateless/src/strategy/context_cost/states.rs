@@ -1,59 +1,40 @@
-//! A table of states: what is known of one is in one entry, of half a cache line. A search that keeps millions of
-//! states waits for memory more than for anything else, so to find one costs one place in it; and that there is
-//! none is most often seen from a byte, which are so few that they are at hand.
+//! A table of states: what is known of one is in one entry, of 24 bytes. A search that keeps millions of states waits
+//! for memory more than for anything else, so to find one costs one place in it; that there is none is most often
+//! seen from a byte, which are so few that they are at hand; and the table grows where it is.
 
 /// So many threads have a place in an entry, by their numbers.
 pub(super) const THREADS: u32 = 16;
 /// So many arrivals have one.
-const ARRIVALS: usize = 6;
+pub(super) const ARRIVALS: usize = 4;
 
 /// What is known of a state. Sets of threads are by their numbers.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(align(32))]
 pub(super) struct State {
-    hash: u128,
-    /// The threads that can be chosen, and those of them that would be preempted by others if they had come
-    /// here last.
-    pub(super) allowed: u16,
-    pub(super) preemptible: u16,
-    /// Those whose last step nothing depends on.
-    pub(super) frontier: u16,
-    /// Those whose next step leads to a marked state.
+    /// In two halves, which need no more room than they take.
+    hash: (u64, u64),
+    /// The threads whose next step leads to a marked state.
     pub(super) into: u16,
     /// The epoch that this and the mark are of; 0 where there is no state.
     epoch: u8,
-    flags: u8,
-    /// What it costs to arrive by the steps of the first threads of the frontier.
+    marked: bool,
+    /// What it costs to arrive by the steps of the first threads whose last step nothing depends on.
     pub(super) costs: [Costs; ARRIVALS],
 }
 
-/// The sets but `into` are known.
-const KNOWN: u8 = 1;
-const MARKED: u8 = 2;
-
 impl State {
     #[inline]
-    pub(super) fn is_known(&self) -> bool {
-        self.flags & KNOWN != 0
-    }
-
-    /// The frontier, and the threads that are allowed and preemptible.
-    #[inline]
-    pub(super) fn set_known(&mut self, [frontier, allowed, preemptible]: [u16; 3]) {
-        (self.frontier, self.allowed, self.preemptible) = (frontier, allowed, preemptible);
-        self.flags |= KNOWN;
+    fn hash(&self) -> u128 {
+        u128::from(self.hash.1) << 64 | u128::from(self.hash.0)
     }
 
     #[inline]
     pub(super) fn is_marked(&self) -> bool {
-        self.flags & MARKED != 0
+        self.marked
     }
 
     /// Marks the state. Says whether it was not marked before.
     pub(super) fn mark(&mut self) -> bool {
-        let new = !self.is_marked();
-        self.flags |= MARKED;
-        new
+        !std::mem::replace(&mut self.marked, true)
     }
 }
 
@@ -127,7 +108,7 @@ impl States {
         loop {
             match self.tags[slot] {
                 0 => return Err(slot),
-                other if other == tag && self.table[slot].hash == hash => return Ok(slot),
+                other if other == tag && self.table[slot].hash() == hash => return Ok(slot),
                 _ => slot = (slot + 1) & last,
             }
         }
@@ -140,33 +121,50 @@ impl States {
         Some(state).filter(|state| state.epoch == self.epoch)
     }
 
-    /// Finds a state, or adds it. Says whether it is new.
+    /// A state that is there.
     #[inline]
-    pub(super) fn find(&mut self, hash: u128) -> (At, bool) {
+    pub(super) fn get(&mut self, hash: u128) -> Option<At> {
+        let at = At { hash, slot: self.slot(hash).ok()? };
+        self.renew(at.slot);
+        Some(at)
+    }
+
+    /// Takes marks of another epoch away.
+    #[inline]
+    fn renew(&mut self, slot: usize) {
+        let state = &mut self.table[slot];
+        if state.epoch != self.epoch {
+            state.epoch = self.epoch;
+            state.marked = false;
+            state.into = 0;
+        }
+    }
+
+    /// Finds a state, or adds it.
+    #[inline]
+    pub(super) fn find(&mut self, hash: u128) -> At {
         let epoch = self.epoch;
-        let (slot, new) = match self.slot(hash) {
+        let slot = match self.slot(hash) {
             Ok(slot) => {
-                let state = &mut self.table[slot];
-                if state.epoch != epoch {
-                    state.epoch = epoch;
-                    state.flags &= !MARKED;
-                    state.into = 0;
-                }
-                (slot, false)
+                self.renew(slot);
+                slot
             }
-            Err(slot) => (self.add(slot, State { hash, epoch, ..State::default() }), true),
+            Err(slot) => {
+                let halves = (hash as u64, (hash >> 64) as u64);
+                self.add(slot, State { hash: halves, epoch, ..State::default() })
+            }
         };
-        (At { hash, slot }, new)
+        At { hash, slot }
     }
 
     /// Adds a state that has no place yet and would have this one.
     fn add(&mut self, mut slot: usize, state: State) -> usize {
         if self.length >= self.table.len() / 3 * 2 {
             self.grow();
-            slot = self.slot(state.hash).expect_err("it is new");
+            slot = self.slot(state.hash()).expect_err("it is new");
         }
         self.length += 1;
-        self.tags[slot] = tag(state.hash);
+        self.tags[slot] = tag(state.hash());
         self.table[slot] = state;
         slot
     }
@@ -175,7 +173,7 @@ impl States {
     #[inline]
     pub(super) fn at(&mut self, at: At) -> &mut State {
         let state = &self.table[at.slot];
-        let slot = if state.hash == at.hash && state.epoch != 0 { at.slot } else { self.found(at.hash) };
+        let slot = if state.hash() == at.hash && state.epoch != 0 { at.slot } else { self.found(at.hash) };
         &mut self.table[slot]
     }
 
@@ -184,16 +182,20 @@ impl States {
         self.slot(hash).expect("states are not taken out")
     }
 
+    /// Doubles the table, where it is.
     #[cold]
     fn grow(&mut self) {
-        let length = self.table.len() * 2;
-        self.tags.clear();
-        self.tags.resize(length, 0);
-        for state in std::mem::replace(&mut self.table, vec![State::default(); length]) {
-            if state.epoch != 0 {
-                let (Ok(slot) | Err(slot)) = self.slot(state.hash);
-                self.tags[slot] = tag(state.hash);
-                self.table[slot] = state;
+        let length = self.table.len();
+        self.table.resize(length * 2, State::default());
+        self.tags.resize(length * 2, 0);
+        // From a place that is empty on, so that what comes before an entry in its way has been put where it belongs.
+        let empty = self.tags.iter().position(|tag| *tag == 0).expect("there is room");
+        for slot in (empty..empty + length).map(|slot| slot % length) {
+            if std::mem::take(&mut self.tags[slot]) != 0 {
+                let state = std::mem::take(&mut self.table[slot]);
+                let (Ok(to) | Err(to)) = self.slot(state.hash());
+                self.tags[to] = tag(state.hash());
+                self.table[to] = state;
             }
         }
     }
@@ -203,7 +205,7 @@ impl States {
         if self.epoch == u8::MAX {
             for state in &mut self.table {
                 state.epoch = state.epoch.min(1);
-                state.flags &= !MARKED;
+                state.marked = false;
                 state.into = 0;
             }
             self.epoch = 1;
@@ -226,10 +228,10 @@ mod tests {
     fn states_are_found_again_and_marks_are_of_an_epoch() {
         let mut states = States::default();
         let hash = |number: u128| number.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
-        let (first, _) = states.find(hash(0));
+        let first = states.find(hash(0));
         for number in 0..1000 {
-            let (at, _) = states.find(hash(number));
-            states.at(at).allowed = number as u16;
+            let at = states.find(hash(number));
+            states.at(at).into = number as u16;
             assert!(states.at(at).mark());
         }
         assert_eq!(states.len(), 1000);
@@ -237,12 +239,13 @@ mod tests {
         for _ in 0..600 {
             states.unmark_all();
             assert!(states.marks(hash(7)).is_none());
-            let (at, _) = states.find(hash(7));
+            let at = states.find(hash(7));
             assert!(states.at(at).mark());
             assert!(states.marks(hash(7)).is_some_and(State::is_marked));
         }
-        let (at, _) = states.find(hash(999));
-        assert_eq!((states.at(at).allowed, states.at(at).is_marked(), states.len()), (999, false, 1000));
+        let at = states.get(hash(999)).expect("it was added");
+        assert_eq!((states.at(at).into, states.at(at).is_marked(), states.len()), (0, false, 1000));
+        assert!(states.get(hash(1001)).is_none());
     }
 
     #[test]
