@@ -115,9 +115,9 @@ impl Record {
     /// The threads that could be chosen at a point, within the fair bound.
     pub fn enabled(&self, point: &PointRecord) -> impl Iterator<Item = ThreadId> + '_ {
         self.enabled_words(point).iter().enumerate().flat_map(|(index, &word)| {
-            (0..64)
-                .filter(move |bit| word >> bit & 1 == 1)
-                .map(move |bit| ThreadId((index * 64 + bit) as u32))
+            let rest = |word: &u64| Some(word & (word - 1)).filter(|rest| *rest != 0);
+            let words = std::iter::successors(Some(word).filter(|word| *word != 0), rest);
+            words.map(move |word| ThreadId(index as u32 * 64 + word.trailing_zeros()))
         })
     }
 

@@ -30,7 +30,8 @@
 //! good there as anywhere, and no order is run twice. What the bound refuses is noted. As long as nothing is refused
 //! below a state, the search is the unbounded one and misses nothing. Where something is, every other thread is tried,
 //! unless it is certain that what it leads to exceeds the bound or is covered: what sleeps must be woken by something
-//! that comes before it, so that its thread has to be left there, which costs a preemption. Some executions turn
+//! that comes before it, so that its thread has to be left there, which costs a preemption. What a thread will do is
+//! foreseen as far as the last execution has shown it (`foresight.rs`). Some executions turn
 //! out to be covered all the same, or such that no thread can go on within the bound. A step that was
 //! explored while something was refused is stale from the start, because a sequence that should have been
 //! planned may have been refused.
@@ -43,6 +44,7 @@
 //!
 //! A failure is reported with the fewest preemptions that lead to it, and only once the bound allows these.
 
+mod foresight;
 mod plans;
 mod sleep;
 
@@ -50,11 +52,11 @@ use std::cell::RefCell;
 
 use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
 
-use self::plans::TurnedRound;
-use self::sleep::{Taken, covered, goes_on_within, stays_asleep, wake};
+use self::plans::{Draft, TurnedRound};
+use self::sleep::{Here, Taken, covered, goes_on_within, leads_on_within, stays_asleep, wake};
 use super::backtrack::last_thread;
 use super::bound_conflicts::{is_inert, schedule, steps_before};
-use super::prefix_cost::PartialOrder;
+use super::prefix_cost::{Marks, PartialOrder, Scratch};
 use super::wakeup::{Branch, Step, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
 use crate::graph::{Graph, Races};
@@ -79,8 +81,11 @@ pub struct Optimal {
     uncertain: bool,
     plan: Vec<Step>,
     graph: Graph,
+    marks: Marks,
     /// The races of the last execution.
     races: Vec<TurnedRound>,
+    /// The sequence that is being planned.
+    draft: Draft,
     walk: RefCell<Walk>,
     blocked: u64,
     most: Option<u32>,
@@ -104,6 +109,8 @@ struct Node {
     taken: Taken,
     /// The threads that could be chosen.
     enabled: ThreadSet,
+    /// How many objects had a number.
+    known: usize,
     /// Steps that need not be taken here: what they lead to is explored elsewhere, or has been from here.
     asleep: Vec<Taken>,
     /// What is still to be tried here.
@@ -134,6 +141,8 @@ struct Walk {
     noted: usize,
     /// What the execution so far costs, or less, when it is linearized such that the running thread is the last.
     cost: Option<u32>,
+    marks: Marks,
+    scratch: Scratch,
 }
 
 impl Optimal {
@@ -235,11 +244,13 @@ impl Optimal {
             let point = &record.points()[event.point as usize];
             let enabled: ThreadSet = record.enabled(point).collect();
             let held = self.yields.is_some() && point.held_back;
+            let known = self.path.last().map_or(0, |last| last.known).max(self.announced_by(index));
             self.path.push(Node {
                 thread: event.thread,
                 fingerprint: point.fingerprint,
                 taken,
                 enabled,
+                known,
                 asleep,
                 tree,
                 cut: false,
@@ -262,8 +273,8 @@ impl Optimal {
 impl Strategy for Optimal {
     fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
         let walk = self.walk.get_mut();
-        let (graph, pending) = (std::mem::take(&mut walk.graph), std::mem::take(&mut walk.pending));
-        *walk = Walk { graph, pending, ..Walk::default() };
+        let Walk { graph, pending, marks, scratch, .. } = std::mem::take(walk);
+        *walk = Walk { graph, pending, marks, scratch, ..Walk::default() };
         prefix.clear();
         let branch = loop {
             if !self.begun {
@@ -291,15 +302,21 @@ impl Strategy for Optimal {
             node.taken.ends |= node.child_held;
             node.held_below |= node.child_held;
             node.child_held = node.held;
-            node.asleep.push(node.taken.clone());
-            if node.cut {
-                // What was planned because of another may have been left to a branch that was cut.
-                node.asleep.iter_mut().for_each(|taken| taken.stale = true);
-            }
-            let here = Here { graph: &self.graph, event: depth - 1, bound: self.bound, yields: self.yields };
-            let mut next = node.next_branch(here);
-            if next.is_none() && (node.cut && self.bound.is_some() || node.held_below) {
-                next = node.beyond_the_plans(here, self.asks);
+            let beyond = node.cut && self.bound.is_some() || node.held_below;
+            let mut next = None;
+            if !node.tree.is_empty() || beyond {
+                node.asleep.push(node.taken.clone());
+                if node.cut {
+                    // What was planned because of another may have been left to a branch that was cut.
+                    node.asleep.iter_mut().for_each(|taken| taken.stale = true);
+                }
+                let Optimal { graph, marks, bound, yields, .. } = self;
+                let here = Here { graph, marks, event: depth - 1, bound: *bound, yields: *yields };
+                let scratch = &mut self.walk.get_mut().scratch;
+                next = node.next_branch(here, scratch);
+                if next.is_none() && (node.cut && self.bound.is_some() || node.held_below) {
+                    next = node.beyond_the_plans(here, self.asks, scratch);
+                }
             }
             self.cut |= node.cut;
             if let Some((branch, thread)) = next {
@@ -364,6 +381,7 @@ impl Strategy for Optimal {
             path,
             begun: true,
             graph: self.graph.clone(),
+            marks: self.marks.clone(),
             most: self.bound,
             bound: self.bound,
             yields: self.yields,
@@ -375,7 +393,7 @@ impl Strategy for Optimal {
     fn choose(&self, point: &Point<'_>) -> Choice {
         let record = point.record;
         let mut walk = self.walk.borrow_mut();
-        let Walk { asleep, planned, graph, cut, held, pending, noted, cost } = &mut *walk;
+        let Walk { asleep, planned, graph, cut, held, pending, noted, cost, marks, scratch } = &mut *walk;
         let before = || self.path.last().map_or(Vec::new(), Node::inherited);
         let asleep = asleep.get_or_insert_with(before);
         if point.arity > 0 {
@@ -450,16 +468,16 @@ impl Strategy for Optimal {
         let mut built = false;
         for thread in order {
             let price = u32::from(point.preemptible && point.running != Some(thread));
-            // At most this: the threads that must have been left before what they are about to do are those that
-            // sleep, and those whose next step conflicts with this one.
+            // At most this: what this very schedule costs. Or, after what has been found out before, one more for each
+            // thread that sleeps or whose next step conflicts with this one.
             let op = pending[thread.index()];
             let others = (0..record.threads()).filter(|other| *other != thread.index());
             let conflicts = others.filter(|other| pending[*other].conflicts_with(&op)).count() as u32;
-            let after = cost.filter(|_| point.running == Some(thread)).map(|cost| cost + conflicts);
-            let at_most =
-                after.map_or(point.preemptions + price, |after| after.min(point.preemptions + price));
-            if at_most + left <= most {
-                *cost = Some(at_most + left);
+            let after = cost.filter(|_| point.running == Some(thread)).map(|cost| cost + conflicts + left);
+            let this = point.preemptions + price;
+            let at_most = after.map_or(this, |after| after.min(this));
+            if at_most <= most {
+                *cost = Some(at_most);
                 return Choice::Take(Decision::Thread(thread));
             }
             if !built {
@@ -471,11 +489,12 @@ impl Strategy for Optimal {
                     pruned: false,
                     stopped: false,
                 };
-                graph.update(&so_far, Races::No);
+                let common = graph.update(&so_far, Races::No);
+                marks.update(graph, common);
             }
-            if let Some((least, last)) =
-                goes_on_within(graph, graph.events.len(), thread, asleep, most, self.yields)
-            {
+            let here =
+                Here { graph, marks, event: graph.events.len(), bound: self.bound, yields: self.yields };
+            if let Some((least, last)) = goes_on_within(here, thread, asleep, scratch) {
                 *cost = Some(least).filter(|_| last == Some(thread.index()));
                 return Choice::Take(Decision::Thread(thread));
             }
@@ -491,6 +510,9 @@ impl Strategy for Optimal {
         self.cut_off += u64::from(cut);
         self.failed += u64::from(execution.stopped);
         let common = self.graph.update(execution, Races::Reduced);
+        if self.bound.is_some() {
+            self.marks.update(&self.graph, common);
+        }
         let known = self.path.len().saturating_sub(1);
         let performed = self.graph.events[known..].iter().map(|event| event.op.kind);
         let pending = self.graph.threads.iter().filter_map(|line| line.pending.last()).map(|(op, _)| op.kind);
@@ -518,7 +540,8 @@ impl Strategy for Optimal {
     fn report(&mut self, execution: &Finished<'_>) -> Report {
         let Some(most) = self.bound else { return Report::AsItIs };
         let graph = &self.graph;
-        let whole = PartialOrder::new(graph, steps_before(graph, graph.events.len()), self.yields);
+        let whole =
+            PartialOrder::new(graph, &self.marks, steps_before(graph, graph.events.len()), self.yields);
         let last = graph.events.last().filter(|_| execution.stopped);
         let enough = last.map(|last| whole.clone().up_to(last.thread.index(), execution.record.raced()));
         let Ok(cheapest) =
@@ -564,7 +587,7 @@ impl Node {
     }
 
     /// The next branch of the tree that is not covered and within the bound, with its thread's number.
-    fn next_branch(&mut self, here: Here<'_>) -> Option<(Branch, ThreadId)> {
+    fn next_branch(&mut self, here: Here<'_>, scratch: &mut Scratch) -> Option<(Branch, ThreadId)> {
         while !self.tree.is_empty() {
             let branch = self.tree.remove(0);
             let thread = here.graph.threads.iter().position(|line| line.name == branch.step.thread);
@@ -572,7 +595,7 @@ impl Node {
                 && self.enabled.contains(thread)
                 && !covered(&self.asleep, &branch.step)
             {
-                if self.is_within(here, thread) {
+                if goes_on_within(here, thread, &self.asleep, scratch).is_some() {
                     return Some((branch, thread));
                 }
                 self.cut = true;
@@ -583,7 +606,12 @@ impl Node {
 
     /// Where a bound has cut something off: a thread that has not been tried, may lead to something new, and
     /// is within the bound on preemptions.
-    fn beyond_the_plans(&mut self, here: Here<'_>, asks: bool) -> Option<(Branch, ThreadId)> {
+    fn beyond_the_plans(
+        &mut self,
+        here: Here<'_>,
+        asks: bool,
+        scratch: &mut Scratch,
+    ) -> Option<(Branch, ThreadId)> {
         let inert = |taken: &Taken| taken.inert && !(asks && taken.op.kind == OpKind::End);
         if !self.held_below && self.asleep.iter().any(inert) {
             return None;
@@ -591,28 +619,15 @@ impl Node {
         let step =
             |thread: ThreadId| Step { thread: here.graph.threads[thread.index()].name, values: Vec::new() };
         for thread in self.enabled.iter().filter(|thread| !covered(&self.asleep, &step(*thread))) {
-            if self.is_within(here, thread) {
+            let within = match self.held_below {
+                false => leads_on_within(here, thread, &self.asleep, scratch),
+                true => goes_on_within(here, thread, &self.asleep, scratch).is_some(),
+            };
+            if within {
                 return Some((Branch::leaf(step(thread), Op::default(), 0), thread));
             }
             self.cut = true;
         }
         None
     }
-
-    /// Whether what can still be reached by this thread's step, with all that sleeps woken, may be within the bound.
-    fn is_within(&self, here: Here<'_>, thread: ThreadId) -> bool {
-        here.bound.is_none_or(|most| {
-            goes_on_within(here.graph, here.event, thread, &self.asleep, most, here.yields).is_some()
-        })
-    }
-}
-
-/// A state of the last execution, and the bounds that are in force.
-#[derive(Clone, Copy)]
-struct Here<'a> {
-    graph: &'a Graph,
-    /// The state before this event.
-    event: usize,
-    bound: Option<u32>,
-    yields: Option<u32>,
 }

@@ -11,15 +11,26 @@
 //!
 //! Of a thread that sleeps more is known. Only executions are asked for in which something that conflicts with its
 //! next step comes before that step, and is not in the partial order yet. So the thread must be left before its next
-//! step, unless what wakes it comes even before its last one. That it cannot if it conflicts with the last step too, as
-//! when both write the same object; nor if every thread that could go on first has steps in the partial order that
-//! come after the last one, or conflicts with it. Otherwise the switch is counted.
+//! step, or somewhere since it was last switched to, unless what wakes it comes even before that. That it cannot if it
+//! conflicts with one of the steps since then too, as when both write the same object; nor if every thread that could
+//! go on first has steps in the partial order that come after one of these, is created by one, or conflicts with it. Then
+//! the switch is counted.
+//!
+//! The search for a cheapest linearization is one over places: so many steps of each thread, and which thread was the
+//! last. From one it goes on to where a thread may have to stop ([`marks`]), and it begins at the places that all partial
+//! orders lead to which begin with the same events ([`checkpoints`]).
 
-use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
+mod checkpoints;
+mod marks;
+mod places;
 
 use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId, ThreadSet};
 
+use self::checkpoints::{Checkpoint, Checkpoints};
+pub(crate) use self::marks::Marks;
+use self::marks::{Stop, Why, lets_go_on};
+use self::places::{Places, Seen, begin_of, last_of};
+use super::bound_conflicts::steps_before;
 use crate::config::Status;
 use crate::gate::Gate;
 use crate::graph::{Graph, ThreadLine};
@@ -28,14 +39,29 @@ use crate::graph::{Graph, ThreadLine};
 #[derive(Clone, Debug)]
 pub(crate) struct PartialOrder<'g> {
     graph: &'g Graph,
+    marks: &'g Marks,
     /// How many steps of each thread are in it, the additional one included.
     lengths: Vec<u32>,
+    /// So many events of the graph, the first ones, are all in it.
+    whole: usize,
+    /// Whether it stands for all that begin with it.
+    open: bool,
     /// The additional one: its thread, and how many steps of each thread must come before it.
     extra: Option<(usize, Op, Vec<u32>)>,
-    /// The fair bound, and how often each thread has yielded in its first so many steps; if any has.
-    fair: Option<(u32, Vec<Vec<u32>>)>,
+    /// The fair bound, if any thread has yielded.
+    fair: Option<u32>,
     /// The threads whose next step will surely come after something that conflicts with it and is not in it.
     asleep: ThreadSet,
+}
+
+/// The memory of a search.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    place: Vec<u32>,
+    /// Where to look next, at the present cost and at one preemption more.
+    now: Places,
+    next: Places,
+    seen: Seen,
 }
 
 /// What counts as a preemption.
@@ -47,75 +73,6 @@ pub(crate) enum Charge {
     Certain,
 }
 
-/// Where a linearization is, as one number: how many steps of each thread it has, and the thread of the last.
-#[derive(Debug, Default)]
-struct Packing {
-    /// Where each thread's number begins.
-    shifts: Vec<u32>,
-    /// How many bits the last thread has; 0 stands for none.
-    last: u32,
-}
-
-impl Packing {
-    /// For at most so many steps of each thread; `None` if that does not fit.
-    fn new(lengths: &[u32]) -> Option<Packing> {
-        let bits = |most: u32| u32::BITS - most.leading_zeros();
-        let last = bits(lengths.len() as u32);
-        let mut end = last;
-        let mut begin = |length: &u32| {
-            end += bits(*length);
-            end - bits(*length)
-        };
-        let shifts = lengths.iter().map(&mut begin).collect();
-        (end < u128::BITS).then_some(Packing { shifts, last })
-    }
-
-    fn taken(&self, code: u128, lengths: &[u32], taken: &mut [u32]) {
-        for ((taken, shift), length) in taken.iter_mut().zip(&self.shifts).zip(lengths) {
-            let mask = u32::MAX.checked_shr(length.leading_zeros()).unwrap_or(0);
-            *taken = (code >> shift) as u32 & mask;
-        }
-    }
-
-    fn last(&self, code: u128) -> Option<usize> {
-        (code as usize & ((1 << self.last) - 1)).checked_sub(1)
-    }
-
-    /// The number of a place.
-    fn code(&self, taken: &[u32], last: Option<usize>) -> u128 {
-        let steps = taken.iter().zip(&self.shifts).map(|(taken, shift)| u128::from(*taken) << shift);
-        steps.sum::<u128>() + last.map_or(0, |last| last as u128 + 1)
-    }
-
-    /// After one more step of a thread.
-    fn and(&self, code: u128, thread: usize) -> u128 {
-        let steps = code >> self.last << self.last;
-        steps + (1 << self.shifts[thread]) + thread as u128 + 1
-    }
-}
-
-/// States that were looked at. They are small numbers, and nobody chooses them to collide.
-type Seen = HashSet<u128, BuildHasherDefault<Mixer>>;
-
-#[derive(Default)]
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("only whole numbers are hashed")
-    }
-
-    fn write_u128(&mut self, code: u128) {
-        let word = (code as u64) ^ ((code >> 64) as u64).rotate_left(29);
-        let product = u128::from(word ^ 0x9E37_79B9_7F4A_7C15) * 0xD6E8_FEB8_6659_FD93;
-        self.0 = (product >> 64) as u64 ^ product as u64;
-    }
-}
-
 /// A search would have to look at too many states.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TooMany;
@@ -125,25 +82,23 @@ const MOST_STATES: usize = 1 << 18;
 
 impl<'g> PartialOrder<'g> {
     /// The first so many steps of each thread, under a fair bound.
-    pub(crate) fn new(graph: &'g Graph, lengths: Vec<u32>, yields: Option<u32>) -> Self {
-        let yields = yields.filter(|_| graph.events.iter().any(|event| event.op.yields()));
-        let counts = |line: &ThreadLine| {
-            let steps = line.events.iter().map(|event| u32::from(graph.events[*event as usize].op.yields()));
-            let counts = steps.scan(0, |count, one| {
-                *count += one;
-                Some(*count)
-            });
-            std::iter::once(0).chain(counts).collect()
-        };
-        let fair = yields.map(|yields| (yields, graph.threads.iter().map(counts).collect()));
-        PartialOrder { graph, lengths, extra: None, fair, asleep: ThreadSet::default() }
+    pub(crate) fn new(graph: &'g Graph, marks: &'g Marks, lengths: Vec<u32>, yields: Option<u32>) -> Self {
+        let fair = yields.filter(|_| marks.yields());
+        PartialOrder {
+            graph,
+            marks,
+            lengths,
+            whole: 0,
+            open: false,
+            extra: None,
+            fair,
+            asleep: ThreadSet::default(),
+        }
     }
 
     /// How often a thread has yielded there, and the fair bound.
     fn yielded(&self, taken: &[u32], thread: usize) -> Option<(u32, u32)> {
-        let (bound, counts) = self.fair.as_ref()?;
-        let counts = &counts[thread];
-        Some((counts[(taken[thread] as usize).min(counts.len() - 1)], *bound))
+        Some((self.marks.yielded(thread, taken[thread]), self.fair?))
     }
 
     /// Whether the fair bound holds a thread back there.
@@ -165,13 +120,21 @@ impl<'g> PartialOrder<'g> {
         let taken = self.lengths[thread] as usize;
         let op = line.pending.get(taken).map_or(Op::default(), |(op, _)| *op);
         let before = taken.checked_sub(1).map(|last| line.events[last]).or(line.creator);
-        let others =
-            graph.threads.iter().zip(&self.lengths).enumerate().filter(|(other, _)| *other != thread);
-        let steps = others.flat_map(|(_, (line, length))| line.events.iter().take(*length as usize)).copied();
-        let conflicts = steps.filter(|event| surely_conflicts(&op, &graph.events[*event as usize].op, true));
+        // What comes before the last conflicting step of a thread comes before this one.
+        let others = (0..self.lengths.len()).filter(|other| *other != thread);
+        let conflicts = others.filter_map(|other| {
+            let number = self.last_conflict(&op, other, self.lengths[other])?;
+            Some(graph.threads[other].events[number as usize])
+        });
         let clock = self.join(before.into_iter().chain(conflicts));
         self.lengths[thread] += 1;
         self.extra = Some((thread, op, clock));
+        self
+    }
+
+    /// Where the first so many events of the graph are all in it.
+    pub(crate) fn from(mut self, events: usize) -> Self {
+        self.whole = events;
         self
     }
 
@@ -219,15 +182,25 @@ impl<'g> PartialOrder<'g> {
         if number >= self.lengths[thread] {
             return false;
         }
-        let clock = match &self.extra {
-            Some((_, _, clock)) if self.is_extra(thread, number) => clock.as_slice(),
-            _ => self.graph.clock(self.graph.threads[thread].events[number as usize] as usize),
+        let Some(clock) = self.extra_clock(thread, number) else {
+            return self.marks.needs_only(taken, thread, number);
         };
-        clock.iter().zip(taken).enumerate().all(|(other, (needed, taken))| other == thread || needed <= taken)
+        // That it depends on what lets the thread go on is not known of the additional one.
+        let waits = |(_, gate): &(Op, Gate)| *gate != Gate::OPEN;
+        needs_only(taken, thread, clock)
+            && !(self.graph.threads[thread].pending.get(number as usize).is_some_and(waits)
+                && self.status(taken, thread) == Status::Blocked)
     }
 
-    /// Whether a switch away from a thread is a preemption there.
-    fn preempts(&self, taken: &[u32], thread: usize, charge: Charge) -> bool {
+    /// What must come before a step, if it is the additional one.
+    fn extra_clock(&self, thread: usize, number: u32) -> Option<&[u32]> {
+        let (.., clock) = self.extra.as_ref().filter(|_| self.is_extra(thread, number))?;
+        Some(clock)
+    }
+
+    /// Whether a switch away from the thread of a place is a preemption.
+    fn preempts(&self, place: &[u32], thread: usize, charge: Charge) -> bool {
+        let taken = &place[..self.lengths.len()];
         let line = &self.graph.threads[thread];
         let number = taken[thread] as usize;
         let extra_taken = self.is_extra(thread, taken[thread].wrapping_sub(1));
@@ -247,22 +220,19 @@ impl<'g> PartialOrder<'g> {
         }
         if charge == Charge::Certain && taken[thread] == self.lengths[thread] {
             let Some((op, gate)) = line.pending.get(number) else { return false };
-            let sleeps = self.asleep.contains(ThreadId(thread as u32))
-                && !gate.needs_signal
-                && gate.object.is_none_or(|gate| op.object == Some(gate))
-                && !self.may_be_woken_before(taken, thread, op);
-            let later = (0..taken.len()).filter(|other| *other != thread).any(|other| {
-                (taken[other]..self.lengths[other]).any(|number| {
-                    let (op_there, performed) = self.op(other, number);
-                    let tested = gate.object.is_none_or(|gate| op_there.touches().any(|(o, _)| o == gate));
-                    tested && surely_conflicts(op, &op_there, performed)
-                })
-            });
             // What the additional operation does to the word that the gate tests is not known.
             let unknown = self.extra.as_ref().is_some_and(|(extra, other, _)| {
                 taken[*extra] == self.lengths[*extra] && other.conflicts_with(op)
             });
-            if !sleeps && (!later || unknown) {
+            let mut others = (0..taken.len()).filter(|other| *other != thread);
+            let later = !unknown && others.any(|other| self.comes_later(op, gate, other, taken[other]));
+            let sleeps = || {
+                self.asleep.contains(ThreadId(thread as u32))
+                    && !gate.needs_signal
+                    && gate.object.is_none_or(|gate| op.object == Some(gate))
+                    && !self.may_be_woken_before(taken, thread, begin_of(place), op)
+            };
+            if !later && !sleeps() {
                 return false;
             }
         }
@@ -271,24 +241,56 @@ impl<'g> PartialOrder<'g> {
         if !ended && line.pending.get(number).is_some_and(waits_for_nothing) {
             return true;
         }
-        self.graph.status(taken, ThreadId(thread as u32)) == Status::Enabled
+        self.status(taken, thread) == Status::Enabled
     }
 
-    /// Whether something that is not in it can come before the last step of a thread, which has been taken.
-    fn may_be_woken_before(&self, taken: &[u32], thread: usize, next: &Op) -> bool {
-        let Some(last) = taken[thread].checked_sub(1) else { return true };
-        let (last_op, performed) = self.op(thread, last);
-        // What conflicts with the next one conflicts with the last one too.
-        let same = performed
-            && next.also.is_none()
-            && last_op.touches().any(|(object, access)| {
-                next.object == Some(object)
-                    && (access == Access::Write || access == next.access && access == Access::Read)
-            });
-        if same {
+    /// What can become of a thread after so many steps of each.
+    fn status(&self, taken: &[u32], thread: usize) -> Status {
+        // The events before this one have been taken.
+        let next = |(line, taken): (&ThreadLine, &u32)| line.events.get(*taken as usize).copied();
+        let first = self.graph.threads.iter().zip(taken).filter_map(next).min();
+        let first = first.unwrap_or(self.graph.events.len() as u32);
+        self.graph.status_from(first, taken, ThreadId(thread as u32))
+    }
+
+    /// The last of the first so many steps of a thread that surely conflicts with an operation, all of them performed.
+    fn last_conflict(&self, op: &Op, thread: usize, length: u32) -> Option<u32> {
+        let (writes, reads) = surely(op);
+        let conflicts = |access| writes && access != Access::None || reads && access == Access::Write;
+        self.marks.last_touch(thread, length, op.object?, conflicts)
+    }
+
+    /// Whether one of a thread's steps from this one on surely conflicts with an operation, and tests what its gate does.
+    fn comes_later(&self, op: &Op, gate: &Gate, thread: usize, from: u32) -> bool {
+        let end = self.lengths[thread];
+        if from == end {
             return false;
         }
-        let last_event = self.graph.threads[thread].events.get(last as usize);
+        let performed = end - u32::from(self.is_extra(thread, end - 1));
+        if gate.object.is_none() || gate.object == op.object {
+            return self.last_conflict(op, thread, performed).is_some_and(|number| number >= from)
+                || performed < end && surely_conflicts(op, &self.op(thread, performed).0, false);
+        }
+        (from..end).any(|number| {
+            let (other, performed) = self.op(thread, number);
+            let tested = gate.object.is_none_or(|gate| other.touches().any(|(object, _)| object == gate));
+            tested && surely_conflicts(op, &other, performed)
+        })
+    }
+
+    /// Whether something that is not in it can come before a thread was switched to, after so many steps, or where it
+    /// could be left for free since. If not, the thread has to be left where it would have gone on.
+    fn may_be_woken_before(&self, taken: &[u32], thread: usize, begin: u32, next: &Op) -> bool {
+        let end = taken[thread];
+        let Some(last) = end.checked_sub(1) else { return true };
+        let begin = if self.fair.is_some() { last } else { self.marks.last_free(thread, begin, end) };
+        // What conflicts with the next one conflicts with one of these too.
+        let same = |access| access == Access::Write || access == next.access && access == Access::Read;
+        let touch = next.object.and_then(|object| self.marks.last_touch(thread, end, object, same));
+        if next.also.is_none() && touch.is_some_and(|touch| touch >= begin) {
+            return false;
+        }
+        let events = &self.graph.threads[thread].events[begin as usize..end as usize];
         (0..taken.len()).any(|other| {
             let line = &self.graph.threads[other];
             if other == thread
@@ -302,14 +304,15 @@ impl<'g> PartialOrder<'g> {
             }
             let number = taken[other] as usize;
             let Some((op, _)) = line.pending.get(number) else { return false };
-            if line.ended && number == line.events.len() || line.creator.as_ref() == last_event && other > 0 {
+            let created = |creator| other > 0 && events.contains(&creator);
+            if line.ended && number == line.events.len() || line.creator.is_some_and(created) {
                 return false;
             }
-            if surely_conflicts(op, &last_op, performed) {
+            if self.last_conflict(op, thread, end).is_some_and(|conflict| conflict >= begin) {
                 return false;
             }
             let unknown = self.extra.as_ref().is_some_and(|(_, extra, _)| extra.conflicts_with(op));
-            unknown || self.graph.status(&self.lengths, ThreadId(other as u32)) != Status::Blocked
+            unknown || self.status(&self.lengths, other) != Status::Blocked
         })
     }
 
@@ -325,35 +328,92 @@ impl<'g> PartialOrder<'g> {
     }
 
     /// Whether it can be linearized with at most so many preemptions that every continuation has to pay too.
-    pub(crate) fn within(&self, most: u32) -> bool {
-        self.cost(most).is_some()
+    pub(crate) fn within(&self, most: u32, scratch: &mut Scratch) -> bool {
+        self.cost(most, scratch).is_some()
     }
 
     /// The fewest preemptions that every continuation has to pay too, if these are at most so many, and the thread of
     /// the last step where they are paid.
-    pub(crate) fn cost(&self, most: u32) -> Option<(u32, Option<usize>)> {
-        let packing = Packing::new(&self.lengths).unwrap_or_default();
-        if packing.shifts.is_empty() {
-            return Some((0, None));
+    pub(crate) fn cost(&self, most: u32, scratch: &mut Scratch) -> Option<(u32, Option<usize>)> {
+        if self.fair.is_some() {
+            return self.search(most, scratch, None, None);
         }
-        let mut taken = vec![0; self.lengths.len()];
-        let (mut seen, mut now, mut next) = (Seen::default(), vec![0], Vec::new());
+        let checkpoints = &mut *self.marks.checkpoints(most);
+        let nearest = self.nearest_checkpoint(most, scratch, checkpoints);
+        let cost = self.search(most, scratch, nearest, None);
+        debug_assert_eq!(
+            cost.map(|cost| cost.0),
+            self.search(most, scratch, None, None).map(|cost| cost.0),
+            "a checkpoint makes no difference"
+        );
+        cost
+    }
+
+    /// The last checkpoint that is all in it, if there is one.
+    fn nearest_checkpoint<'c>(
+        &self,
+        most: u32,
+        scratch: &mut Scratch,
+        checkpoints: &'c mut Checkpoints,
+    ) -> Option<&'c Checkpoint> {
+        while let Some(events) = checkpoints.next(self.whole) {
+            let order = PartialOrder {
+                lengths: steps_before(self.graph, events),
+                open: true,
+                extra: None,
+                fair: None,
+                asleep: ThreadSet::default(),
+                ..*self
+            };
+            let mut checkpoint = Checkpoint::new(order.lengths.len());
+            order.search(most, scratch, checkpoints.nearest(events), Some(&mut checkpoint));
+            checkpoints.push(checkpoint);
+        }
+        checkpoints.nearest(self.whole)
+    }
+
+    /// See [`cost`](Self::cost); from a checkpoint, or, where it stands for all that begin with it, to one.
+    fn search(
+        &self,
+        most: u32,
+        scratch: &mut Scratch,
+        from: Option<&Checkpoint>,
+        mut to: Option<&mut Checkpoint>,
+    ) -> Option<(u32, Option<usize>)> {
+        let threads = self.lengths.len();
+        let Scratch { place, now, next, seen } = scratch;
+        place.clear();
+        place.resize(threads + 2, 0);
+        now.clear(threads);
+        next.clear(threads);
+        seen.clear(threads);
+        if from.is_none() {
+            now.push(place);
+        }
         let mut left = None;
         for round in 0..=most {
-            while let Some(state) = now.pop() {
-                let last = packing.last(state);
-                packing.taken(state, &self.lengths, &mut taken);
+            let affordable = round < most;
+            from.into_iter().for_each(|from| from.copy_to(round, now));
+            while now.pop(place) {
+                let last = last_of(place);
                 if let Some(last) = last {
-                    while self.must_go_on(&taken, last) {
-                        taken[last] += 1;
-                    }
+                    place[last] += self.goes_on_for(&place[..threads], last, affordable);
                 }
-                if taken == self.lengths {
-                    let sleeps = |last: usize| {
+                let taken = &place[..threads];
+                if let Some(checkpoint) = &mut to
+                    && (*taken == self.lengths || !self.is_settled(taken))
+                {
+                    if seen.insert(place) && !checkpoint.push(round, place) {
+                        return None;
+                    }
+                    continue;
+                }
+                if *taken == self.lengths {
+                    let sleeps = last.is_some_and(|last| {
                         self.asleep.contains(ThreadId(last as u32))
-                            && self.preempts(&taken, last, Charge::Certain)
-                    };
-                    if !last.is_some_and(sleeps) {
+                            && self.preempts(place, last, Charge::Certain)
+                    });
+                    if !sleeps {
                         return Some((round, last));
                     }
                     left = last;
@@ -362,102 +422,150 @@ impl<'g> PartialOrder<'g> {
                 if seen.len() > MOST_STATES {
                     return Some((0, None));
                 }
-                let state = packing.code(&taken, last);
-                if seen.insert(state) {
-                    let affordable = round < most;
-                    self.moves(&taken, last, Charge::Certain, affordable, |thread, costs| {
-                        let states = if costs { &mut next } else { &mut now };
-                        states.push(packing.and(state, thread));
+                if seen.insert(place) {
+                    self.moves(place, Charge::Certain, affordable, |thread, costs| {
+                        let places = if costs { &mut *next } else { &mut *now };
+                        let begin = if last == Some(thread) { begin_of(place) } else { place[thread] };
+                        places.push_after(place, thread, begin);
                     });
                 }
             }
-            if left.is_some() && round < most {
+            if left.is_some() && affordable {
                 return Some((round + 1, left));
             }
-            std::mem::swap(&mut now, &mut next);
+            std::mem::swap(now, next);
         }
         None
     }
 
-    /// Whether a thread that has just taken a step may as well take its next: it can, to leave it would cost something,
-    /// and the step lets nobody else go on. Then the step can be moved here from wherever it is later: that the thread
-    /// is left after it instead costs no more, and where it was there is a switch less.
-    fn must_go_on(&self, taken: &[u32], thread: usize) -> bool {
-        use OpKind as Kind;
-        let number = taken[thread];
-        if number >= self.lengths[thread] || self.fair.is_some() {
-            return false;
-        }
-        let line = &self.graph.threads[thread];
-        let gate = line.pending[number as usize].1;
-        let last = line.events[number as usize - 1] as usize;
-        let op = self.op(thread, number).0;
-        let lets_nobody_go_on = match op.kind {
-            Kind::Load | Kind::Store | Kind::Rmw | Kind::CompareExchange => true,
-            Kind::Read | Kind::Write | Kind::Lock => true,
-            Kind::Unlock => {
-                !(0..taken.len()).any(|other| self.may_get_to_wait(taken, other, thread, op.object))
-            }
-            _ => false,
-        };
-        lets_nobody_go_on
-            && !gate.timed
-            && !gate.needs_signal
-            && !self.graph.events[last].op.yields()
-            && self.available(taken, thread)
+    /// Whether a search goes on from here alike, whatever follows: each thread that has taken all of its steps waits, or
+    /// has to wait for one that conflicts with its next.
+    fn is_settled(&self, taken: &[u32]) -> bool {
+        (0..taken.len()).all(|thread| {
+            let later = |(op, gate): &(Op, Gate)| {
+                let mut others = (0..taken.len()).filter(|other| *other != thread);
+                others.any(|other| self.comes_later(op, gate, other, taken[other]))
+            };
+            taken[thread] < self.lengths[thread]
+                || self.graph.threads[thread].pending.get(taken[thread] as usize).is_some_and(later)
+                || self.status(taken, thread) == Status::Blocked
+        })
     }
 
-    /// Whether a thread can take steps, before the next one of another, after which it waits for an object.
-    fn may_get_to_wait(&self, taken: &[u32], thread: usize, other: usize, object: Option<ObjectId>) -> bool {
+    /// How many more steps a thread that has just taken one may as well take: it can, to leave it before would cost
+    /// something, and none of them lets anybody else go on. Such a step can be moved here from wherever it is later: that
+    /// the thread is left after it instead costs no more, and where it was there is a switch less. Where leaving it is not
+    /// affordable, it does not matter whom the steps let go on.
+    fn goes_on_for(&self, taken: &[u32], thread: usize, affordable: bool) -> u32 {
+        let (first, end) = (taken[thread], self.lengths[thread]);
+        if self.fair.is_some() || first >= end {
+            return 0;
+        }
+        let goes_on = |number: u32, why: Why| match why {
+            Why::Needs => true,
+            Why::LetsGoOn => !affordable,
+            Why::Free => false,
+            Why::Releases(object) => {
+                let mut others = (0..taken.len()).filter(|other| *other != thread);
+                !affordable
+                    || !others
+                        .any(|other| self.may_get_to_wait(taken[other], other, (thread, number), object))
+            }
+        };
+        let performed = end - u32::from(self.is_extra(thread, end - 1));
+        for Stop { number, why } in self.marks.stops(thread, first) {
+            if *number >= performed {
+                break;
+            }
+            if !self.marks.needs_only(taken, thread, *number) || !goes_on(*number, *why) {
+                return number - first;
+            }
+        }
+        if let Some(clock) = self.extra_clock(thread, performed) {
+            let line = &self.graph.threads[thread];
+            let open = line.pending[performed as usize].1 == Gate::OPEN;
+            let last = line.events[performed as usize - 1] as usize;
+            let why = lets_go_on(&self.op(thread, performed).0).unwrap_or(Why::Needs);
+            let yielded = self.graph.events[last].op.yields();
+            if !open || yielded || !needs_only(taken, thread, clock) || !goes_on(performed, why) {
+                return performed - first;
+            }
+        }
+        end - first
+    }
+
+    /// Whether a thread that has taken so many steps can take more, before one of another, after which it waits for an
+    /// object.
+    fn may_get_to_wait(
+        &self,
+        taken: u32,
+        thread: usize,
+        (other, number): (usize, u32),
+        object: ObjectId,
+    ) -> bool {
         let line = &self.graph.threads[thread];
-        let (first, end) = (taken[thread] as usize, self.lengths[thread] as usize);
-        if thread == other || first == end {
+        let end = self.lengths[thread];
+        let comes_to = |last: u32| {
+            last == taken || self.graph.clock(line.events[last as usize - 1] as usize)[other] <= number
+        };
+        if self.open && comes_to(end) && self.may_go_on_before(thread, (other, number)) {
+            return true;
+        }
+        if taken == end {
             return false;
         }
-        let end = end.min(line.events.len());
-        let before_other = |event: &u32| self.graph.clock(*event as usize)[other] <= taken[other];
-        let possible = line.events[first..end].iter().take_while(|event| before_other(event)).count();
-        // The steps after which it waits are among these; what comes after the additional one is not known.
-        let unknown = self.is_extra(thread, (first + possible) as u32);
-        unknown
-            || (first + 1..=first + possible)
-                .any(|number| line.pending.get(number).is_some_and(|(_, gate)| gate.object == object))
+        // What comes after the additional one is not known.
+        if self.is_extra(thread, end - 1) && comes_to(end - 1) {
+            return true;
+        }
+        self.marks.first_wait(thread, taken, object).is_some_and(|wait| wait <= end && comes_to(wait))
+    }
+
+    /// Whether a thread may take more than its steps before one of another.
+    fn may_go_on_before(&self, thread: usize, (other, number): (usize, u32)) -> bool {
+        let end = self.lengths[thread];
+        let Some((op, _)) = self.graph.threads[thread].pending.get(end as usize) else { return false };
+        let last = self.last_conflict(op, other, self.lengths[other]);
+        last.is_none_or(|last| last < number) && self.status(&self.lengths, thread) != Status::Blocked
     }
 
     /// A linearization with the fewest preemptions, if these are at most so many: of all of it, or with
     /// [`up_to`](Self::up_to) of as much as it takes to get there.
     pub(crate) fn cheapest(&self, most: u32) -> Result<Option<Vec<usize>>, TooMany> {
-        let packing = Packing::new(&self.lengths).ok_or(TooMany)?;
+        let threads = self.lengths.len();
         let arrived = |taken: &[u32]| match &self.extra {
             Some((thread, ..)) => taken[*thread] == self.lengths[*thread],
             None => taken == self.lengths,
         };
-        let mut taken = vec![0; self.lengths.len()];
-        // States, each with the one before it.
-        let mut states: Vec<(u128, usize)> = vec![(0, 0)];
+        let mut place = vec![0; threads + 2];
+        // Places, each with the one before it.
+        let (mut places, mut before) = (Places::default(), vec![0]);
         let (mut seen, mut now, mut next) = (Seen::default(), vec![0], Vec::new());
+        places.clear(threads);
+        seen.clear(threads);
+        places.push(&place);
         for _ in 0..=most {
             while let Some(index) = now.pop() {
-                let (state, _) = states[index];
-                packing.taken(state, &self.lengths, &mut taken);
-                if arrived(&taken) {
-                    let mut threads = Vec::new();
+                place.copy_from_slice(places.get(index));
+                if arrived(&place[..threads]) {
+                    let mut order = Vec::new();
                     let mut at = index;
-                    while let Some(thread) = packing.last(states[at].0) {
-                        threads.push(thread);
-                        at = states[at].1;
+                    while let Some(thread) = last_of(places.get(at)) {
+                        order.push(thread);
+                        at = before[at];
                     }
-                    threads.reverse();
-                    return Ok(Some(threads));
+                    order.reverse();
+                    return Ok(Some(order));
                 }
                 if seen.len() > MOST_STATES {
                     return Err(TooMany);
                 }
-                if seen.insert(state) {
-                    self.moves(&taken, packing.last(state), Charge::All, true, |thread, costs| {
+                if seen.insert(&place) {
+                    self.moves(&place, Charge::All, true, |thread, costs| {
                         let indices = if costs { &mut next } else { &mut now };
-                        indices.push(states.len());
-                        states.push((packing.and(state, thread), index));
+                        indices.push(places.len());
+                        places.push_after(&place, thread, 0);
+                        before.push(index);
                     });
                 }
             }
@@ -468,38 +576,52 @@ impl<'g> PartialOrder<'g> {
 
     /// The threads that can take one more step, each with whether that costs a preemption, which may be too much; what
     /// should be tried first comes last.
-    fn moves(
-        &self,
-        taken: &[u32],
-        last: Option<usize>,
-        charge: Charge,
-        affordable: bool,
-        mut to: impl FnMut(usize, bool),
-    ) {
-        let preempts = last.is_some_and(|last| self.preempts(taken, last, charge));
-        let others = (0..taken.len()).filter(|thread| Some(*thread) != last && (affordable || !preempts));
-        for thread in others.chain(last).filter(|thread| self.available(taken, *thread)) {
-            if charge == Charge::Certain || !self.held_back(taken, thread) {
-                to(thread, preempts && Some(thread) != last);
+    fn moves(&self, place: &[u32], charge: Charge, affordable: bool, mut to: impl FnMut(usize, bool)) {
+        let (taken, last) = (&place[..self.lengths.len()], last_of(place));
+        let mut preempts = None;
+        for thread in (0..taken.len()).filter(|thread| Some(*thread) != last) {
+            if !self.available(taken, thread) || charge == Charge::All && self.held_back(taken, thread) {
+                continue;
             }
+            let preempts =
+                *preempts.get_or_insert_with(|| last.is_some_and(|last| self.preempts(place, last, charge)));
+            if preempts && !affordable {
+                break;
+            }
+            to(thread, preempts);
+        }
+        if let Some(last) = last
+            && self.available(taken, last)
+            && !(charge == Charge::All && self.held_back(taken, last))
+        {
+            to(last, false);
         }
     }
 }
 
+/// Whether all that must come before a step of a thread, and is not its own, has been taken.
+fn needs_only(taken: &[u32], thread: usize, clock: &[u32]) -> bool {
+    let mut needs = clock.iter().zip(taken).enumerate();
+    needs.all(|(other, (needed, taken))| other == thread || needed <= taken)
+}
+
+/// Whether an operation surely writes its object; and whether it surely reads or writes it; whatever it turns out to do.
+fn surely(op: &Op) -> (bool, bool) {
+    use OpKind as Kind;
+    let writes =
+        matches!(op.kind, Kind::Store | Kind::Rmw | Kind::Lock | Kind::Unlock | Kind::Wait | Kind::Unpark);
+    let reads =
+        matches!(op.kind, Kind::Load | Kind::CompareExchange | Kind::TryLock | Kind::Wake | Kind::Join);
+    (writes, writes || reads)
+}
+
 /// Whether an operation that a thread is about to do conflicts with a step, whatever it turns out to do.
 fn surely_conflicts(op: &Op, step: &Op, performed: bool) -> bool {
-    use OpKind as Kind;
-    let writes = |op: &Op| {
-        matches!(op.kind, Kind::Store | Kind::Rmw | Kind::Lock | Kind::Unlock | Kind::Wait | Kind::Unpark)
-    };
-    let reads = |op: &Op| {
-        writes(op)
-            || matches!(op.kind, Kind::Load | Kind::CompareExchange | Kind::TryLock | Kind::Wake | Kind::Join)
-    };
+    let (writes, reads) = surely(op);
     step.touches().enumerate().any(|(slot, (object, access))| {
         let known = performed || slot == 1;
-        let step_writes = if known { access == Access::Write } else { writes(step) };
-        let step_reads = if known { access != Access::None } else { reads(step) };
-        op.object == Some(object) && (writes(op) && step_reads || reads(op) && step_writes)
+        let (step_writes, step_reads) =
+            if known { (access == Access::Write, access != Access::None) } else { surely(step) };
+        op.object == Some(object) && (writes && step_reads || reads && step_writes)
     })
 }

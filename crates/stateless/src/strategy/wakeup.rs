@@ -64,17 +64,17 @@ impl Sequence {
     }
 
     /// Of the steps that are left, the first of a thread, and whether none of the others must come before it.
-    fn first_of(&self, left: &[usize], thread: u64) -> Option<(usize, bool)> {
-        let at = left.iter().position(|&index| self.steps[index].step.thread == thread)?;
-        let free = left[..at].iter().all(|&before| !self.depends(before, left[at]));
+    fn first_of(&self, left: impl Iterator<Item = usize> + Clone, thread: u64) -> Option<(usize, bool)> {
+        let of_thread = |index: &usize| self.steps[*index].step.thread == thread;
+        let (at, first) = left.clone().enumerate().find(|(_, index)| of_thread(index))?;
+        let free = left.take(at).all(|before| !self.depends(before, first));
         Some((at, free))
     }
 
     /// Leaves out a step that can come first, if it is there, and all that depends on it. Says whether the
     /// last step is still there.
     pub(crate) fn leave_out(&mut self, step: &Step) -> bool {
-        let all: Vec<usize> = (0..self.steps.len()).collect();
-        let Some((at, true)) = self.first_of(&all, step.thread) else { return true };
+        let Some((at, true)) = self.first_of(0..self.steps.len(), step.thread) else { return true };
         if !self.steps[at].step.agrees(step) {
             return true;
         }
@@ -100,8 +100,7 @@ impl Sequence {
     /// Whether a step that could be taken first, and does this, is a *weak initial*: it is one of the
     /// sequence that can come first, or depends on nothing in the sequence.
     pub(crate) fn may_begin_with(&self, step: &Step, op: &Op) -> bool {
-        let all: Vec<usize> = (0..self.steps.len()).collect();
-        match self.first_of(&all, step.thread) {
+        match self.first_of(0..self.steps.len(), step.thread) {
             Some((at, free)) => free && self.steps[at].step.agrees(step),
             None => !self.steps.iter().any(|planned| planned.op.conflicts_with(op)),
         }
@@ -184,7 +183,7 @@ impl Walk<'_> {
     /// Whether there are executions that begin with the branch and with the sequence; if so, takes the step.
     fn follow(&mut self, branch: &mut Branch) -> bool {
         let thread = branch.step.thread;
-        match self.sequence.first_of(&self.left, thread) {
+        match self.sequence.first_of(self.left.iter().copied(), thread) {
             Some((at, free)) => {
                 let same = free && self.sequence.steps[self.left[at]].step.agrees(&branch.step);
                 if same {

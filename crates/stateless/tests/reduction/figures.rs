@@ -207,6 +207,21 @@ fn where_the_bound_cuts_a_branch_what_sleeps_covers_nothing() {
     assert!(crate::verify::optimal_among_others(&text.parse().unwrap()).is_some_and(|found| found.is_ok()));
 }
 
+/// Without preemptions, no execution is begun in vain: not where what wakes a step would have to come between two of its
+/// thread's steps, and not for a thread that was seen to do nothing that wakes it.
+#[test]
+fn what_wakes_a_step_is_known_before_an_execution_is_begun() {
+    for text in [
+        "spawn 1; spawn 2; add 1; load 0 | try-lock 0; unlock 0; try-lock 1; unlock 1 | lock 0; unlock 0; store 0 1",
+        "spawn 1; spawn 2; load 1; load 0; store 0 1 | store 1 1; load 0; add 0 | load 1; load 1; add 1",
+        "spawn 1; spawn 2 | lock 1; load 0; unlock 1; load 1 | add 1; store 1 1; lock 0; unlock 0",
+    ] {
+        let [orders, optimal, ..] =
+            crate::verify::optimal_among_others(&text.parse().unwrap()).unwrap().unwrap()[0];
+        assert_eq!(optimal, orders, "{text}");
+    }
+}
+
 /// A step that still sleeps at a leaf of the wakeup tree, because the exchange that was to wake it failed and
 /// so only read: that a planned sequence could begin with it does not mean that the sequence is covered.
 #[test]

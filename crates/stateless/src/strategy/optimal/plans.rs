@@ -7,8 +7,9 @@ use super::super::bound_conflicts::steps_before;
 use super::super::prefix_cost::PartialOrder;
 use super::super::wakeup::{Branch, Planned, Sequence, Step, insert};
 use super::Optimal;
-use super::sleep::{Taken, covered, sleepers};
+use super::sleep::{Taken, covered, sleepers, wake_by};
 use crate::config::Status;
+use crate::gate::Gate;
 use crate::graph::{Event, Graph};
 
 /// A race that was planned the other way round.
@@ -21,39 +22,55 @@ pub(super) struct TurnedRound {
     number: usize,
 }
 
+/// A sequence that is being put together from the steps after an event, and where in it each of these is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Draft {
+    sequence: Sequence,
+    places: Vec<Option<usize>>,
+}
+
+/// Where in a draft the step is within which a thread was created.
+fn draft_place(places: &[Option<usize>], event: usize, creator: Option<u32>) -> Option<usize> {
+    let after = (creator? as usize).checked_sub(event + 1)?;
+    places[after]
+}
+
 impl Optimal {
-    /// How many objects had a number before an event.
-    fn known_before(&self, event: usize) -> usize {
-        let lines = self
-            .graph
-            .threads
-            .iter()
-            .filter(|line| line.creator.is_none_or(|creator| (creator as usize) < event));
-        let announced = lines.flat_map(|line| {
-            let taken = line.events.partition_point(|other| (*other as usize) < event);
-            line.pending.iter().take(taken + 1).flat_map(|(op, _)| op.touches())
-        });
-        announced.map(|(object, _)| object.index() + 1).max().unwrap_or(0)
+    /// How many objects have a number because of what became known with the event before this one: what its thread and
+    /// those that it created will do next.
+    pub(super) fn announced_by(&self, event: usize) -> usize {
+        let threads = &self.graph.threads;
+        let touched = |(op, _): &(Op, Gate)| op.touches().map(|(object, _)| object.index() + 1).max();
+        let Some(last) = event.checked_sub(1) else {
+            return threads[0].pending.first().and_then(touched).unwrap_or(0);
+        };
+        let created = threads.iter().filter(|line| line.creator == Some(last as u32));
+        let created = created.filter_map(|line| line.pending.first());
+        let Event { thread, number, .. } = self.graph.events[last];
+        let next = threads[thread.index()].pending.get(number as usize + 1);
+        created.chain(next).filter_map(touched).max().unwrap_or(0)
     }
 
     /// The steps after an event that do not depend on it.
-    fn independent_of(&self, event: usize) -> (Sequence, Vec<Option<usize>>) {
-        let mut sequence = Sequence { steps: Vec::new(), known: self.known_before(event) };
-        let mut places = vec![None; self.graph.events.len()];
+    fn draft_independent_of(&self, event: usize, draft: &mut Draft) {
+        let Draft { sequence, places } = draft;
+        sequence.steps.clear();
+        sequence.known = self.path[event].known;
+        places.clear();
         for index in event + 1..self.graph.events.len() {
-            if !self.graph.happens_before(event, index) {
-                places[index] = Some(sequence.steps.len());
+            let independent = !self.graph.happens_before(event, index);
+            places.push(independent.then_some(sequence.steps.len()));
+            if independent {
                 let taken = &self.path[index].taken;
                 let creator = self.graph.threads[self.graph.events[index].thread.index()].creator;
                 sequence.steps.push(Planned {
                     step: taken.step.clone(),
                     op: taken.op,
                     performed: true,
-                    creator: creator.and_then(|creator| places[creator as usize]),
+                    creator: draft_place(places, event, creator),
                 });
             }
         }
-        (sequence, places)
     }
 
     /// What an operation will do after a sequence from an event, where more is known than what it announces.
@@ -80,24 +97,31 @@ impl Optimal {
         let line = &self.graph.threads[thread.index()];
         let Some((op, _)) = line.pending.get(number) else { return };
         let (name, creator) = (line.name, line.creator);
-        let (mut sequence, places) = self.independent_of(event);
-        let op = self.expected(*op, event, thread, &sequence);
-        sequence.steps.push(Planned {
+        let mut draft = std::mem::take(&mut self.draft);
+        self.draft_independent_of(event, &mut draft);
+        let op = self.expected(*op, event, thread, &draft.sequence);
+        let creator = draft_place(&draft.places, event, creator);
+        draft.sequence.steps.push(Planned {
             step: Step { thread: name, values },
             op,
             performed: false,
-            creator: creator.and_then(|creator| places[creator as usize]),
+            creator,
         });
-        for taken in &self.path[event].asleep {
-            let covered = if taken.stale || taken.ends || !taken.racers.is_empty() {
-                !sequence.leave_out(&taken.step)
+        let covered = self.path[event].asleep.iter().any(|taken| {
+            if taken.stale || taken.ends || !taken.racers.is_empty() {
+                !draft.sequence.leave_out(&taken.step)
             } else {
-                sequence.may_begin_with(&taken.step, &taken.op)
-            };
-            if covered {
-                return;
+                draft.sequence.may_begin_with(&taken.step, &taken.op)
             }
+        });
+        if !covered {
+            self.insert(event, thread, &draft.sequence);
         }
+        self.draft = draft;
+    }
+
+    /// Adds a sequence, which ends with this thread's step, to what is to be tried in place of an event.
+    fn insert(&mut self, event: usize, thread: ThreadId, sequence: &Sequence) {
         let graph = &self.graph;
         let next_op = |thread: u64, steps: usize| {
             let line = graph.threads.iter().find(|line| line.name == thread)?;
@@ -106,18 +130,22 @@ impl Optimal {
         };
         let node = &mut self.path[event];
         let asleep = &node.asleep;
+        let scratch = &mut self.walk.get_mut().scratch;
         let wanted = || {
             let Some(most) = self.bound else { return true };
             let before_last = &sequence.steps[..sequence.steps.len() - 1];
             let lengths = steps_after(graph, event, before_last);
-            let sleepers = sleepers(asleep, graph, |taken| {
-                sequence.steps.iter().all(|planned| {
-                    planned.step.thread != taken.step.thread && !planned.op.conflicts_with(&taken.op)
+            let mut sleeping = sleepers(asleep, graph);
+            wake_by(&mut sleeping, asleep, graph, |taken| {
+                sequence.steps.iter().any(|planned| {
+                    planned.step.thread == taken.step.thread || planned.op.conflicts_with(&taken.op)
                 })
             });
-            PartialOrder::new(graph, lengths, self.yields).and(thread.index()).asleep(sleepers).within(most)
+            let order =
+                PartialOrder::new(graph, &self.marks, lengths, self.yields).from(event).and(thread.index());
+            order.asleep(sleeping).within(most, scratch)
         };
-        if !insert(&mut node.tree, &sequence, &next_op, wanted) {
+        if !insert(&mut node.tree, sequence, &next_op, wanted) {
             node.cut = true;
             node.child_cut = true;
             self.cut = true;
@@ -198,8 +226,8 @@ impl Optimal {
             (node.cut, node.child_cut) = (true, true);
             return;
         }
-        let known = self.known_before(last);
         let node = &mut self.path[last];
+        let known = node.known;
         for thread in node.enabled.iter().filter(|thread| *thread != node.thread) {
             let line = &self.graph.threads[thread.index()];
             let step = Step { thread: line.name, values: Vec::new() };

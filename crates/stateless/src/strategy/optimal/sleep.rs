@@ -4,8 +4,9 @@
 use selvedge_core::{Op, ThreadId, ThreadSet};
 
 use super::super::bound_conflicts::steps_before;
-use super::super::prefix_cost::PartialOrder;
+use super::super::prefix_cost::{Marks, PartialOrder, Scratch};
 use super::super::wakeup::Step;
+use super::foresight::{Foreseen, foresee};
 use crate::graph::Graph;
 
 /// A step that was taken.
@@ -53,33 +54,99 @@ pub(super) fn covered(asleep: &[Taken], step: &Step) -> bool {
     })
 }
 
-/// What a thread's step after the first so many events costs, with all that sleeps woken later, if that is within the
-/// bound; see [`PartialOrder::cost`].
-pub(super) fn goes_on_within(
-    graph: &Graph,
-    event: usize,
-    thread: ThreadId,
-    asleep: &[Taken],
-    most: u32,
-    yields: Option<u32>,
-) -> Option<(u32, Option<usize>)> {
-    let lengths = steps_before(graph, event);
-    let line = &graph.threads[thread.index()];
-    let next = line.pending.get(lengths[thread.index()] as usize).map_or(Op::default(), |(op, _)| *op);
-    let sleepers =
-        sleepers(asleep, graph, |taken| taken.step.thread != line.name && !taken.op.conflicts_with(&next));
-    PartialOrder::new(graph, lengths, yields).and(thread.index()).asleep(sleepers).cost(most)
+/// A state of an execution, and the bounds that are in force.
+#[derive(Clone, Copy)]
+pub(super) struct Here<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) marks: &'a Marks,
+    /// The state before this event.
+    pub(super) event: usize,
+    pub(super) bound: Option<u32>,
+    pub(super) yields: Option<u32>,
 }
 
-/// The threads all of whose next steps sleep and still do after something. What raced for a cell may be woken by more
-/// than conflicts.
-pub(super) fn sleepers(asleep: &[Taken], graph: &Graph, still: impl Fn(&Taken) -> bool) -> ThreadSet {
+/// What a thread's step in a state costs, with all that sleeps woken later, if that is within the
+/// bound; see [`PartialOrder::cost`].
+pub(super) fn goes_on_within(
+    here: Here<'_>,
+    thread: ThreadId,
+    asleep: &[Taken],
+    scratch: &mut Scratch,
+) -> Option<(u32, Option<usize>)> {
+    let Here { graph, event, bound, .. } = here;
+    let Some(most) = bound else { return Some((0, None)) };
+    let sleeping = sleepers(asleep, graph);
+    let next = Foreseen::Steps(0, true);
+    order_after(here, steps_before(graph, event), thread, next, asleep, sleeping)?.cost(most, scratch)
+}
+
+/// Whether what a thread leads to in a state can be within the bound and new, as far as it can be foreseen.
+pub(super) fn leads_on_within(
+    here: Here<'_>,
+    thread: ThreadId,
+    asleep: &[Taken],
+    scratch: &mut Scratch,
+) -> bool {
+    let Here { graph, event, bound, .. } = here;
+    let Some(most) = bound else { return true };
+    let lengths = steps_before(graph, event);
+    let sleeping = sleepers(asleep, graph);
+    let foreseen = if sleeping.is_empty() {
+        Foreseen::Steps(0, true)
+    } else {
+        let wakes = |op: &Op| asleep.iter().any(|taken| taken.op.conflicts_with(op));
+        foresee(here, &lengths, thread, &sleeping, wakes)
+    };
+    let order = order_after(here, lengths, thread, foreseen, asleep, sleeping);
+    order.is_some_and(|order| order.cost(most, scratch).is_some())
+}
+
+/// The partial order of a state and then of what is foreseen of a thread, if that is anything.
+fn order_after<'g>(
+    here: Here<'g>,
+    mut lengths: Vec<u32>,
+    thread: ThreadId,
+    foreseen: Foreseen,
+    asleep: &[Taken],
+    mut sleeping: ThreadSet,
+) -> Option<PartialOrder<'g>> {
+    let Foreseen::Steps(steps, announced) = foreseen else { return None };
+    let Here { graph, marks, event, yields, .. } = here;
+    let line = &graph.threads[thread.index()];
+    let number = lengths[thread.index()] as usize;
+    let end = number + steps as usize;
+    lengths[thread.index()] = end as u32;
+    let performed = line.events[number..end].iter().map(|event| &graph.events[*event as usize].op);
+    let next = line.pending.get(end).filter(|_| announced).map(|(op, _)| op);
+    sleeping.remove(thread);
+    wake_by(&mut sleeping, asleep, graph, |taken| {
+        performed.clone().chain(next).any(|op| taken.op.conflicts_with(op))
+    });
+    let order = PartialOrder::new(graph, marks, lengths, yields).from(event).asleep(sleeping);
+    Some(if announced { order.and(thread.index()) } else { order })
+}
+
+/// The threads all of whose next steps sleep. What raced for a cell may be woken by more than conflicts.
+pub(super) fn sleepers(asleep: &[Taken], graph: &Graph) -> ThreadSet {
     let sleeps = |name: u64| {
         let mut own = asleep.iter().filter(|taken| taken.step.thread == name).peekable();
         own.peek().is_some()
-            && own.all(|taken| !taken.ends && taken.racers.is_empty() && still(taken))
+            && own.all(|taken| !taken.ends && taken.racers.is_empty())
             && covered(asleep, &Step { thread: name, values: Vec::new() })
     };
     let threads = (0..graph.threads.len()).filter(|index| sleeps(graph.threads[*index].name));
     threads.map(|index| ThreadId(index as u32)).collect()
+}
+
+/// Leaves out the threads of steps that something wakes.
+pub(super) fn wake_by(
+    sleeping: &mut ThreadSet,
+    asleep: &[Taken],
+    graph: &Graph,
+    wakes: impl Fn(&Taken) -> bool,
+) {
+    for taken in asleep.iter().filter(|taken| wakes(taken)) {
+        let thread = graph.threads.iter().position(|line| line.name == taken.step.thread);
+        thread.into_iter().for_each(|thread| sleeping.remove(ThreadId(thread as u32)));
+    }
 }

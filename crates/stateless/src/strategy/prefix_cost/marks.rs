@@ -1,0 +1,216 @@
+//! What a search for a cheapest linearization asks of a graph again and again, kept from one execution to the next: what
+//! a step needs of other threads beyond what the step before it needs, where a thread may have to stop, and which of its
+//! steps touch an object.
+
+use std::cell::{RefCell, RefMut};
+
+use selvedge_core::{Access, ObjectId, Op, OpKind};
+
+use super::checkpoints::Checkpoints;
+use crate::graph::Graph;
+
+/// The steps of a graph, thread by thread.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks {
+    lines: Vec<Line>,
+    /// Where searches begin.
+    checkpoints: RefCell<Checkpoints>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Line {
+    /// The threads of which a step needs more steps than the one before, and how many; and where those of each begin.
+    needs: Vec<(u32, u32)>,
+    needs_at: Vec<u32>,
+    stops: Vec<Stop>,
+    /// The steps that wait for an object.
+    waits: Vec<(u32, ObjectId)>,
+    /// For each object the steps that touch it, and how; and all of them in their order.
+    touches: Vec<Vec<(u32, Access)>>,
+    touched: Vec<(u32, ObjectId)>,
+    /// The steps that yield.
+    yields: Vec<u32>,
+}
+
+/// A step before which a thread may have to be left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stop {
+    pub(super) number: u32,
+    pub(super) why: Why,
+}
+
+/// Whether a thread that can take a step may as well do so at once. See [`Stop`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// It may. The step needs more of other threads than the one before.
+    Needs,
+    /// It may if nobody can get to wait for this object before.
+    Releases(ObjectId),
+    /// Only if the thread cannot be left: the step may let others go on.
+    LetsGoOn,
+    /// The thread may be left for free.
+    Free,
+}
+
+impl Marks {
+    /// Makes them those of a graph, whose first `common` events it had when they were made last.
+    pub(crate) fn update(&mut self, graph: &Graph, common: usize) {
+        self.checkpoints.get_mut().truncate(common);
+        self.lines.resize_with(graph.threads.len(), Line::default);
+        for (thread, (marks, line)) in self.lines.iter_mut().zip(&graph.threads).enumerate() {
+            let kept = line.events.partition_point(|event| (*event as usize) < common);
+            marks.truncate(kept);
+            for number in kept..line.events.len() {
+                marks.push(graph, thread, number);
+            }
+            for (number, (_, gate)) in line.pending.iter().enumerate().skip(kept) {
+                marks.waits.extend(gate.object.map(|object| (number as u32, object)));
+            }
+        }
+    }
+
+    /// Where searches within a bound begin.
+    pub(super) fn checkpoints(&self, most: u32) -> RefMut<'_, Checkpoints> {
+        let mut checkpoints = self.checkpoints.borrow_mut();
+        checkpoints.within(most);
+        checkpoints
+    }
+
+    /// Whether any thread yields.
+    pub(super) fn yields(&self) -> bool {
+        self.lines.iter().any(|line| !line.yields.is_empty())
+    }
+
+    /// How often a thread yields in its first so many steps.
+    pub(super) fn yielded(&self, thread: usize, steps: u32) -> u32 {
+        self.lines[thread].yields.partition_point(|number| *number < steps) as u32
+    }
+
+    /// Whether all that a step needs beyond what the one before it needs has been taken.
+    #[inline]
+    pub(super) fn needs_only(&self, taken: &[u32], thread: usize, number: u32) -> bool {
+        let line = &self.lines[thread];
+        let begin = line.needs_at[number as usize] as usize;
+        let end = line.needs_at.get(number as usize + 1).map_or(line.needs.len(), |end| *end as usize);
+        line.needs[begin..end].iter().all(|(other, steps)| *steps <= taken[*other as usize])
+    }
+
+    /// The first steps of a thread after so many of each that need nothing else, at most `most`; as indices of events.
+    pub(crate) fn certain<'g>(
+        &self,
+        graph: &'g Graph,
+        lengths: &[u32],
+        thread: usize,
+        most: usize,
+    ) -> &'g [u32] {
+        let first = lengths[thread] as usize;
+        let events = graph.threads[thread].events.get(first..).unwrap_or_default();
+        let events = &events[..events.len().min(most)];
+        let mut numbers = lengths[thread]..;
+        let certain = events.iter().zip(&mut numbers);
+        &events[..certain.take_while(|(_, number)| self.needs_only(lengths, thread, *number)).count()]
+    }
+
+    /// The steps of a thread, from one on, before which it may have to be left.
+    #[inline]
+    pub(super) fn stops(&self, thread: usize, from: u32) -> &[Stop] {
+        let stops = &self.lines[thread].stops;
+        &stops[stops.partition_point(|stop| stop.number < from)..]
+    }
+
+    /// The last of a thread's steps after the first one and before the second before which it may be left for free; or the
+    /// first.
+    pub(super) fn last_free(&self, thread: usize, first: u32, end: u32) -> u32 {
+        let stops = self.stops(thread, first + 1).iter().take_while(|stop| stop.number < end);
+        stops.filter(|stop| stop.why == Why::Free).last().map_or(first, |stop| stop.number)
+    }
+
+    /// The first step of a thread after one that waits for an object.
+    pub(super) fn first_wait(&self, thread: usize, after: u32, object: ObjectId) -> Option<u32> {
+        let waits = &self.lines[thread].waits;
+        let mut waits = waits[waits.partition_point(|(number, _)| *number <= after)..].iter();
+        waits.find(|(_, other)| *other == object).map(|(number, _)| *number)
+    }
+
+    /// The last of the first so many steps of a thread that touches an object in a way that is asked for.
+    #[inline]
+    pub(super) fn last_touch(
+        &self,
+        thread: usize,
+        length: u32,
+        object: ObjectId,
+        how: impl Fn(Access) -> bool,
+    ) -> Option<u32> {
+        let touches = self.lines[thread].touches.get(object.index())?;
+        let before = touches.partition_point(|(number, _)| *number < length);
+        touches[..before].iter().rev().find(|(_, access)| how(*access)).map(|(number, _)| *number)
+    }
+}
+
+impl Line {
+    /// Forgets all but the first so many steps.
+    fn truncate(&mut self, kept: usize) {
+        self.needs.truncate(self.needs_at.get(kept).map_or(self.needs.len(), |begin| *begin as usize));
+        self.needs_at.truncate(kept);
+        self.stops.truncate(self.stops.partition_point(|stop| (stop.number as usize) < kept));
+        self.waits.truncate(self.waits.partition_point(|(number, _)| (*number as usize) < kept));
+        self.yields.truncate(self.yields.partition_point(|number| (*number as usize) < kept));
+        while let Some((_, object)) = self.touched.pop_if(|(number, _)| *number as usize >= kept) {
+            self.touches[object.index()].pop();
+        }
+    }
+
+    /// Adds a thread's step with this number.
+    fn push(&mut self, graph: &Graph, thread: usize, number: usize) {
+        let line = &graph.threads[thread];
+        let clock = graph.clock(line.events[number] as usize);
+        let last = number.checked_sub(1).map(|last| line.events[last] as usize);
+        let begin = self.needs.len();
+        let mut need = |other: usize, steps: u32, before: u32| {
+            if steps != before && other != thread {
+                self.needs.push((other as u32, steps));
+            }
+        };
+        match last {
+            Some(last) => {
+                let clocks = clock.iter().zip(graph.clock(last)).enumerate();
+                clocks.for_each(|(other, (steps, before))| need(other, *steps, *before));
+            }
+            None => clock.iter().enumerate().for_each(|(other, steps)| need(other, *steps, 0)),
+        }
+        self.needs_at.push(begin as u32);
+        let op = &graph.events[line.events[number] as usize].op;
+        for (object, access) in op.touches() {
+            if self.touches.len() <= object.index() {
+                self.touches.resize_with(object.index() + 1, Vec::new);
+            }
+            self.touches[object.index()].push((number as u32, access));
+            self.touched.push((number as u32, object));
+        }
+        if op.yields() {
+            self.yields.push(number as u32);
+        }
+        let gate = &line.pending[number].1;
+        let yielded = last.is_some_and(|last| graph.events[last].op.yields());
+        let why = if gate.timed || gate.needs_signal || yielded {
+            Some(Why::Free)
+        } else {
+            match lets_go_on(op) {
+                Some(Why::LetsGoOn) if gate.object.is_some() => Some(Why::Free),
+                why => why.or((self.needs.len() > begin).then_some(Why::Needs)),
+            }
+        };
+        self.stops.extend(why.map(|why| Stop { number: number as u32, why }));
+    }
+}
+
+/// Whether an operation may let others go on.
+pub(super) fn lets_go_on(op: &Op) -> Option<Why> {
+    use OpKind as Kind;
+    match op.kind {
+        Kind::Load | Kind::Store | Kind::Rmw | Kind::CompareExchange => None,
+        Kind::Read | Kind::Write | Kind::Lock => None,
+        Kind::Unlock => op.object.map(Why::Releases),
+        _ => Some(Why::LetsGoOn),
+    }
+}
