@@ -306,8 +306,9 @@ impl Graph {
     fn note_pending(&mut self, record: &Record, step: usize, mode: Races) {
         for pending in record.pending(step) {
             let index = pending.thread.index();
-            for object in [pending.gate.object, pending.op.object, pending.op.also].into_iter().flatten() {
-                self.words.initial(object.index(), record);
+            let objects = pending.gate.object.max(pending.op.object).max(pending.op.also);
+            if let Some(last) = objects {
+                self.words.initial(last.index(), record);
             }
             let line = &mut self.threads[index];
             if line.pending.is_empty() && index > 0 {

@@ -55,23 +55,36 @@ impl Observer {
         stopped: Option<ThreadId>,
         record: &mut Record,
     ) {
-        let new = (record.threads() as u32..execution.thread_count() as u32).map(ThreadId);
-        for thread in new.clone() {
-            record.note_thread(names.name(thread));
-        }
         // What the others are about to do was noted before.
-        for thread in self.stepped.into_iter().chain(new) {
-            let gate = execution.gate(thread);
-            let mut op = execution.pending(thread);
-            for object in gate.object.into_iter().chain(op.object).chain(op.also) {
-                record.note_word(object.index(), || execution.word(object));
-            }
-            if stopped == Some(thread) {
-                op = Op::default();
-            }
-            self.waiters.set(thread, gate.needs_signal);
-            record.note_pending(Pending { thread, op, gate });
+        if let Some(thread) = self.stepped {
+            self.note(execution, thread, stopped == Some(thread), record);
         }
+        for thread in (record.threads() as u32..execution.thread_count() as u32).map(ThreadId) {
+            record.note_thread(names.name(thread));
+            self.note(execution, thread, stopped == Some(thread), record);
+        }
+    }
+
+    /// Notes what a thread is about to do, unless it has been stopped.
+    #[inline]
+    fn note<E: Execution + ?Sized>(
+        &mut self,
+        execution: &E,
+        thread: ThreadId,
+        stopped: bool,
+        record: &mut Record,
+    ) {
+        let gate = execution.gate(thread);
+        let mut op = execution.pending(thread);
+        let waits_for = gate.object.filter(|object| op.object != Some(*object));
+        for object in [waits_for, op.object, op.also].into_iter().flatten() {
+            record.note_word(object.index(), || execution.word(object));
+        }
+        if stopped {
+            op = Op::default();
+        }
+        self.waiters.set(thread, gate.needs_signal);
+        record.note_pending(Pending { thread, op, gate });
     }
 
     /// Before a step.
@@ -89,12 +102,16 @@ impl Observer {
             record.note_change(object.index(), execution.word(object).wrapping_sub(word));
         }
         // The thread that has taken the step may wait from now on.
-        for thread in self.waiters.iter().chain(self.stepped) {
+        let mut follow = |thread: ThreadId| {
             let now = execution.is_signalled(thread);
             if now && !self.signalled.contains(thread) {
                 record.note_signal(thread);
             }
             self.signalled.set(thread, now);
+        };
+        if !self.waiters.is_empty() {
+            self.waiters.iter().for_each(&mut follow);
         }
+        self.stepped.into_iter().for_each(follow);
     }
 }

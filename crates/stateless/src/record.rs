@@ -255,10 +255,13 @@ impl Record {
     #[inline]
     pub(crate) fn note_word(&mut self, object: usize, word: impl FnOnce() -> u64) {
         let initial = &mut self.details.initial;
+        if let Some(Some(_)) = initial.get(object) {
+            return;
+        }
         if object >= initial.len() {
             initial.resize(object + 1, None);
         }
-        initial[object].get_or_insert_with(|| (self.decisions.len() as u32, word()));
+        initial[object] = Some((self.decisions.len() as u32, word()));
     }
 
     /// Notes that there is a thread.
