@@ -14,7 +14,8 @@ int main(void) {
     double before = now(CLOCK_MONOTONIC), wall = now(CLOCK_REALTIME);
     SAY_NUMBER(usleep(2000));
     SAY_NUMBER(now(CLOCK_MONOTONIC) - before >= 0.002);
-    SAY_NUMBER(now(CLOCK_REALTIME) - wall >= 0.002);
+    // This clock may be put right meanwhile.
+    SAY_NUMBER(now(CLOCK_REALTIME) - wall >= 0.0015);
     struct timespec length = {0, 3000000};
     SAY_ERRNO(nanosleep(&length, NULL));
     SAY(clock_nanosleep(CLOCK_MONOTONIC, 0, &length, NULL));
@@ -27,7 +28,8 @@ int main(void) {
     SAY(clock_nanosleep(CLOCK_MONOTONIC, 0, &wrong, NULL));
     struct timeval day;
     SAY_ERRNO(gettimeofday(&day, NULL));
-    SAY_NUMBER(day.tv_sec - time(NULL) <= 0);
+    // The C library's `time` may be behind by a tick, and so by a second.
+    SAY_NUMBER(day.tv_sec - time(NULL) <= 1);
     struct timespec utc;
     SAY_NUMBER(timespec_get(&utc, TIME_UTC) == TIME_UTC);
     double spin = now(CLOCK_MONOTONIC);
