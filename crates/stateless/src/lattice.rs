@@ -164,7 +164,7 @@ pub(crate) struct Removed {
 impl Step {
     #[inline]
     fn touches(&self) -> &[Touch] {
-        &self.touches[..usize::from(self.touched & 3).min(2)]
+        &self.touches[..usize::from(self.touched).min(2)]
     }
 
     /// Its changes of words.
@@ -429,25 +429,6 @@ impl Lattice {
             actions.all ^= touch.action;
             actions.writes += u32::from(touch.writes);
             actions.adds = *adds;
-        }
-        for &(object, difference) in step.changes(&self.changes) {
-            let word = &mut self.objects[object as usize].word;
-            *word = word.wrapping_add(difference);
-        }
-    }
-
-    /// Adds the next step of a thread again.
-    pub(crate) fn add(&mut self, thread: usize) {
-        let taken = self.taken[thread] as usize;
-        self.taken[thread] += 1;
-        self.length += 1;
-        let (before, stand) = (&self.stands[thread][taken], &self.stands[thread][taken + 1]);
-        self.least = self.least - before.least() + stand.least();
-        self.masks.set(thread, stand);
-        let step = &self.steps[stand.last as usize];
-        self.hash ^= step.alone;
-        for touch in step.touches() {
-            self.hash ^= self.objects[touch.object as usize].actions.toggle(touch, true);
         }
         for &(object, difference) in step.changes(&self.changes) {
             let word = &mut self.objects[object as usize].word;

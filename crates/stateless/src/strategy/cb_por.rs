@@ -203,9 +203,7 @@ impl CbPor {
                 state.remove(graph.events[last].thread.index());
             }
         }
-        for event in &graph.events {
-            state.add(event.thread.index());
-        }
+        state.walk_to(graph.events.len());
     }
 
     /// Makes the graph and the lattice those of an execution. Says how many events it has in common with the one
@@ -485,7 +483,7 @@ impl Marks {
         let begin = self.back.len();
         loop {
             let within = self.arrivals_within(graph, state, &mut here);
-            if !within.is_power_of_two() || self.cost.has_place(&here) {
+            if !within.is_power_of_two() || here.has_place() {
                 self.cost.mark_here(&mut here);
             }
             let Some(last) = each(within).max_by_key(|thread| state.last_event(*thread)) else { break };

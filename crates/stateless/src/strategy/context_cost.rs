@@ -62,6 +62,14 @@ pub(crate) struct Here {
     preemptible: Threads,
 }
 
+impl Here {
+    /// Whether it is in the table.
+    #[inline]
+    pub(crate) fn has_place(&self) -> bool {
+        self.at.is_some()
+    }
+}
+
 /// The steps from a state that lead to marked ones.
 #[derive(Debug)]
 pub(crate) struct Marked<'c> {
@@ -121,12 +129,6 @@ impl ContextCost {
     #[inline]
     pub(crate) fn is_marked_here(&mut self, here: &Here) -> bool {
         here.at.is_some_and(|at| self.states.at(at).is_marked())
-    }
-
-    /// Whether a state that is looked at is in the table.
-    #[inline]
-    pub(crate) fn has_place(&self, here: &Here) -> bool {
-        here.at.is_some()
     }
 
     /// The place of a state in the table, where it gets one if it has none.
