@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use selvedge_core::Decision;
 use selvedge_stateless::{Ahead as Copies, Explorer, Onward, Plan, Settings, Strategy};
 
+use crate::cores::Core;
 use crate::execution::{NativeExecution, course};
 use crate::launch::NativeProgram;
 use crate::protocol::Record;
@@ -328,14 +329,24 @@ impl Scout {
     }
 
     /// What a scout does.
-    fn serve(shared: &Arc<Shared>, number: usize, program: &NativeProgram, settings: Settings<'static>) {
+    fn serve(
+        shared: &Arc<Shared>,
+        number: usize,
+        program: &NativeProgram,
+        settings: Settings<'static>,
+        core: Option<Core>,
+    ) {
         let scout = || Scout { shared: shared.clone(), number };
+        if let Some(core) = &core {
+            // What a program sees of the cores does not depend on who starts it.
+            core.leave();
+        }
         let started = {
             let _one_by_one = shared.starting.lock().unwrap_or_else(PoisonError::into_inner);
-            program.start(false)
+            program.start()
         };
         let Ok(zygote) = started else { return scout().is_gone() };
-        let execution = NativeExecution::new(program, zygote, Company::Scout(scout()));
+        let execution = NativeExecution::new(program, zygote, Company::Scout(scout()), core);
         let mut explorer = Explorer::with_execution(Box::new(execution), settings);
         while let Some(mut search) = scout().next() {
             loop {
@@ -428,11 +439,17 @@ impl Pool {
     }
 
     /// Sends scouts that wait to where the search will come to.
-    pub(crate) fn send(&mut self, program: &NativeProgram, settings: Settings<'static>, copies: Copies<'_>) {
+    pub(crate) fn send(
+        &mut self,
+        program: &NativeProgram,
+        core: Option<&Core>,
+        settings: Settings<'static>,
+        copies: Copies<'_>,
+    ) {
         let began = Instant::now();
         self.began.get_or_insert(began);
         if self.scouts.is_empty() {
-            self.begin(program, settings);
+            self.begin(program, core, settings);
         }
         let posts = self.shared.lock().posts.len();
         for number in 0..posts {
@@ -482,15 +499,16 @@ impl Pool {
     }
 
     /// Starts the scouts.
-    fn begin(&mut self, program: &NativeProgram, settings: Settings<'static>) {
+    fn begin(&mut self, program: &NativeProgram, core: Option<&Core>, settings: Settings<'static>) {
         keep_freed_memory();
         for number in 0..self.jobs - 1 {
             // Without memory for another there are fewer scouts, or none.
             let Ok(program) = program.twin() else { return };
             self.shared.lock().posts.push(Post::default());
             let shared = self.shared.clone();
+            let core = core.map(|core| core.of_job(number + 1));
             let scout = std::thread::Builder::new().name("selvedge scout".into());
-            self.scouts.extend(scout.spawn(move || Scout::serve(&shared, number, &program, settings)));
+            self.scouts.extend(scout.spawn(move || Scout::serve(&shared, number, &program, settings, core)));
         }
         let mut state = self.shared.lock();
         while self.eager && !state.posts[..self.scouts.len()].iter().all(|post| post.idle || post.gone) {

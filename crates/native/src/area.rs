@@ -19,15 +19,7 @@ use crate::protocol::{Answer, Area, LOG, MAGIC, PLAN, Record, TEXT, turn};
 pub(crate) struct SharedArea {
     area: *mut Area,
     file: File,
-    /// Whether to look for a while whether it is this side's turn before waiting for it: to be woken takes longer than a
-    /// short execution.
-    looks: bool,
 }
-
-/// So often a side looks at most.
-const LOOKS: u32 = 4096;
-/// And so often when it had better not, to find out whether that is still so.
-const FEW_LOOKS: u32 = 256;
 
 /// An anonymous file in memory.
 pub(crate) fn memory_file(name: &std::ffi::CStr) -> io::Result<File> {
@@ -39,8 +31,8 @@ pub(crate) fn memory_file(name: &std::ffi::CStr) -> io::Result<File> {
 }
 
 impl SharedArea {
-    /// With `looks`, both sides look for their turn for a while before they wait for it, each on a core of its own.
-    pub(crate) fn new(looks: bool) -> io::Result<Self> {
+    /// A new one.
+    pub(crate) fn new() -> io::Result<Self> {
         let file = memory_file(c"selvedge")?;
         let length = size_of::<Area>();
         file.set_len(length as u64)?;
@@ -55,10 +47,9 @@ impl SharedArea {
             let area = at.cast::<Area>();
             (&raw mut (*area).magic).write(MAGIC);
             (*area).turn.store(turn::PROGRAM, Ordering::Release);
-            (*area).looks.store(if looks { LOOKS } else { 0 }, Ordering::Relaxed);
             area
         };
-        Ok(SharedArea { area, file, looks })
+        Ok(SharedArea { area, file })
     }
 
     pub(crate) fn descriptor(&self) -> RawFd {
@@ -128,9 +119,6 @@ impl SharedArea {
     /// Whether it is this side's turn; waits for that for at most so long.
     pub(crate) fn wait(&self, limit: Duration) -> bool {
         let area = self.get();
-        if self.looks && self.look() {
-            return true;
-        }
         if area.turn.load(Ordering::Acquire) == turn::PROGRAM {
             let time = libc::timespec {
                 tv_sec: limit.as_secs() as libc::time_t,
@@ -145,20 +133,9 @@ impl SharedArea {
         area.turn.load(Ordering::Acquire) != turn::PROGRAM
     }
 
-    /// Looks for a while whether it is this side's turn. Where that has not helped, it is done less.
-    fn look(&self) -> bool {
-        let area = self.get();
-        let looks = area.looks.load(Ordering::Relaxed).min(LOOKS);
-        let give_way = || {
-            // SAFETY: takes nothing.
-            unsafe { libc::sched_yield() };
-        };
-        let found = area.look(|| area.turn.load(Ordering::Acquire) != turn::PROGRAM, give_way);
-        let next = if found { (2 * looks).min(LOOKS) } else { (looks / 2).max(FEW_LOOKS) };
-        if next != looks {
-            area.looks.store(next, Ordering::Relaxed);
-        }
-        found
+    /// Has the program run on this core, from the next execution on.
+    pub(crate) fn move_to(&self, core: u32) {
+        self.get().core.store(core + 1, Ordering::Relaxed);
     }
 
     /// How the process of the execution ended, once it has.

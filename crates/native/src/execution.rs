@@ -15,6 +15,7 @@ use selvedge_stateless::{
 };
 
 use crate::ahead::{Company, Course, Go, Keeper, Kept, WORTH_IT};
+use crate::cores::Core;
 use crate::describe::{Step, Words};
 use crate::launch::{NativeProgram, Zygote};
 use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order};
@@ -78,6 +79,8 @@ pub(crate) struct NativeExecution<'a> {
     company: Company,
     /// A scout's execution so far.
     keeper: Keeper,
+    /// Where the program and this side take turns.
+    core: Option<Core>,
 }
 
 /// Below this, programs do not go on by themselves.
@@ -86,7 +89,16 @@ const BLIND: i32 = -4;
 const SLICE: Duration = Duration::from_millis(20);
 
 impl<'a> NativeExecution<'a> {
-    pub(crate) fn new(program: &'a NativeProgram, zygote: Zygote, company: Company) -> Self {
+    pub(crate) fn new(
+        program: &'a NativeProgram,
+        zygote: Zygote,
+        company: Company,
+        core: Option<Core>,
+    ) -> Self {
+        if let Some(core) = &core {
+            core.enter();
+            zygote.area.move_to(core.number());
+        }
         let symbols = Symbols::of_process(zygote.pid(), program.path());
         NativeExecution {
             program,
@@ -109,6 +121,7 @@ impl<'a> NativeExecution<'a> {
             kept: None,
             company,
             keeper: Keeper::default(),
+            core,
         }
     }
 
@@ -128,10 +141,15 @@ impl<'a> NativeExecution<'a> {
                 self.program.clear_output();
                 self.keeper.clear();
                 let began = Instant::now();
+                let is_left = self.core.as_mut().is_some_and(|core| core.is_left(began));
                 // To end a short execution takes longer than to let it go on to its end.
                 let ends = self.ends && self.usual >= WORTH_IT;
                 self.zygote.request(&self.planned, &self.foreseen, self.foresight > BLIND && !ends);
                 self.wait();
+                if let (true, Some(core)) = (is_left, &mut self.core) {
+                    core.settle();
+                    self.zygote.area.move_to(core.number());
+                }
                 self.usual = (self.usual * 7 + began.elapsed()) / 8;
                 if let Company::Scouts(pool) = &mut self.company {
                     pool.took(self.usual);
@@ -561,7 +579,7 @@ impl Execution for NativeExecution<'_> {
     fn run_ahead(&mut self, yields: Option<u32>, max_steps: usize, search: Ahead<'_>) {
         let Company::Scouts(pool) = &mut self.company else { return };
         let settings = Settings { yields, max_steps, ..Settings::default() };
-        pool.send(self.program, settings, search);
+        pool.send(self.program, self.core.as_ref(), settings, search);
     }
 
     fn restart(&mut self) -> Result<(), LaunchError> {

@@ -17,6 +17,7 @@ use selvedge_stateless::{Execution, LaunchError, Onward, Program};
 
 use crate::ahead::{Ahead, Company, Counts, Course, Pool};
 use crate::area::{SharedArea, memory_file};
+use crate::cores::Core;
 use crate::execution::NativeExecution;
 use crate::protocol::{AREA_VARIABLE, BIND_MARK, onward};
 
@@ -252,14 +253,12 @@ impl NativeProgram {
         }
     }
 
-    /// Starts it, and waits until it is about to enter `main`. With `looks`, and cores for it, both sides look for their
-    /// turn before they wait for it.
-    pub(crate) fn start(&self, looks: bool) -> Result<Zygote, LaunchError> {
+    /// Starts it, and waits until it is about to enter `main`.
+    pub(crate) fn start(&self) -> Result<Zygote, LaunchError> {
         let failed = |what: &str, error: &dyn fmt::Display| {
             LaunchError(format!("{}: {what}: {error}", self.path.display()))
         };
-        let looks = looks && std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
-        let area = SharedArea::new(looks).map_err(|error| failed("no memory to share with it", &error))?;
+        let area = SharedArea::new().map_err(|error| failed("no memory to share with it", &error))?;
         area.get().race_mode.store(u32::from(self.race_mode), Ordering::Relaxed);
         let (from, to) = self.nondet;
         area.get().nondet_from.store(from as u32, Ordering::Relaxed);
@@ -356,7 +355,9 @@ impl Program for NativeProgram {
             0 | 1 => Company::Nobody,
             jobs => Company::Scouts(Pool::new(jobs, self.eager, self.ahead.clone())),
         };
-        Ok(Box::new(NativeExecution::new(self, self.start(true)?, company)))
+        let zygote = self.start()?;
+        let core = Core::choose(self.jobs as usize);
+        Ok(Box::new(NativeExecution::new(self, zygote, company, core)))
     }
 }
 

@@ -30,6 +30,7 @@
 mod ahead;
 mod area;
 mod compiler;
+mod cores;
 mod describe;
 mod execution;
 mod launch;

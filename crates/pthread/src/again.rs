@@ -24,6 +24,7 @@
 use std::ffi::{CStr, c_int, c_long};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::cores;
 use crate::coroutine::{self, Context, FloatingPoint};
 use crate::protocol::{Area, turn};
 use crate::sys::{self, futex_wait, futex_wake};
@@ -85,6 +86,8 @@ struct Control {
     files: [u64; MAX_FILES / 64],
     has_files: bool,
     status: c_int,
+    /// The core that the process is on, as the area says it.
+    core: u32,
     image: usize,
     image_length: usize,
     /// In the image, after the pages: a bit for each page that is not all zero. `hot_bits`, of the same length, has one
@@ -231,7 +234,6 @@ extern "C-unwind" fn next() -> ! {
     futex_wake(&area.turn, false);
     // While the controlling side reads the log.
     put_back(control);
-    area.look(|| area.request.load(Ordering::Acquire) != taken, sys::give_way);
     while area.request.load(Ordering::Acquire) == taken {
         futex_wait(&area.request, taken, false);
     }
@@ -239,7 +241,19 @@ extern "C-unwind" fn next() -> ! {
         sys::end_process(0);
     }
     area.taken.store(area.request.load(Ordering::Acquire), Ordering::Relaxed);
+    move_to_core(area);
     go()
+}
+
+/// Goes to the core that the controlling side is on, if that is another than before.
+pub(crate) fn move_to_core(area: &Area) {
+    let core = area.core.load(Ordering::Relaxed);
+    if let Some(control) = control()
+        && core != std::mem::replace(&mut control.core, core)
+        && let Some(number) = core.checked_sub(1)
+    {
+        cores::stay_on(number as usize);
+    }
 }
 
 /// Makes the process as it was.

@@ -13,7 +13,7 @@
 //! | `slot.rs` | which object a piece of the program's memory is |
 //! | `site.rs` | places in the program |
 //! | `coroutine.rs`, `shell.rs` | what a thread is made of, and passing from one to another |
-//! | `thread.rs`, `key.rs`, `cancel.rs`, `io.rs`, `signal.rs` | threads |
+//! | `thread.rs`, `key.rs`, `cancel.rs`, `io.rs`, `signal.rs`, `cores.rs` | threads |
 //! | `unwind.rs`, `thread_local.rs` | what is done when a thread ends |
 //! | `mutex.rs`, `cond.rs`, `rwlock.rs`, `barrier.rs`, `sem.rs`, `once.rs`, `c11.rs` | what they synchronise with |
 //! | `time.rs` | clocks and sleeping |
@@ -33,6 +33,7 @@ mod bytes;
 mod c11;
 mod cancel;
 mod cond;
+mod cores;
 mod coroutine;
 #[path = "../../stateless/src/strategy/draw.rs"]
 mod draw;

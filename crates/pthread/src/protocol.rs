@@ -10,7 +10,7 @@
 #![allow(dead_code, reason = "each side uses its part")]
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The first word of the area: both sides are of the same version.
 pub(crate) const MAGIC: u32 = 0x5E1F_0007;
@@ -58,8 +58,8 @@ pub(crate) struct Area {
     pub(crate) nondet_count: AtomicU32,
     /// Whether a request means that all is over: the program's processes end.
     pub(crate) leaving: AtomicU32,
-    /// How often to look whether the other side has come to an end before waiting for that.
-    pub(crate) looks: AtomicU32,
+    /// The core that the program is to run on, and one; 0 if any.
+    pub(crate) core: AtomicU32,
     /// The last of the requests that was taken up.
     pub(crate) taken: AtomicU32,
     /// How often a process has stayed for another execution.
@@ -76,22 +76,6 @@ pub(crate) struct Area {
     pub(crate) plan: UnsafeCell<[u32; PLAN]>,
     pub(crate) text: UnsafeCell<[u8; TEXT]>,
     pub(crate) log: UnsafeCell<[Record; LOG]>,
-}
-
-impl Area {
-    /// Looks for a while whether something is so, and now and then lets another process run on the same core.
-    pub(crate) fn look(&self, is_so: impl Fn() -> bool, give_way: impl Fn()) -> bool {
-        const MOST: u32 = 1 << 16;
-        const AT_A_STRETCH: u32 = 16;
-        let looks = self.looks.load(Ordering::Relaxed).min(MOST);
-        (1..=looks).any(|number| {
-            match number % AT_A_STRETCH {
-                0 => give_way(),
-                _ => std::hint::spin_loop(),
-            }
-            is_so()
-        })
-    }
 }
 
 /// Whose turn it is.

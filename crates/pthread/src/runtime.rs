@@ -15,6 +15,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
 use crate::again;
+use crate::cores::Cores;
 use crate::coroutine::{self, Context};
 use crate::onward::{Onward, Point};
 use crate::protocol::{
@@ -84,6 +85,8 @@ pub(crate) struct Thread {
     pub(crate) atomic: u32,
     /// The signals that it has blocked.
     pub(crate) signal_mask: u64,
+    /// The cores that it has asked for; none if it has not.
+    pub(crate) cores: Cores,
     pub(crate) name: [u8; 16],
     pub(crate) unwinding: Unwinding,
     pub(crate) thread_locals: *mut thread_local::Entry,
@@ -174,6 +177,7 @@ const NEW_THREAD: Thread = Thread {
     sent_signal: 0,
     atomic: 0,
     signal_mask: 0,
+    cores: [0; 16],
     name: [0; 16],
     unwinding: Unwinding::NEW,
     thread_locals: std::ptr::null_mut(),
@@ -333,7 +337,6 @@ impl Runtime {
         area.log_length.store(self.log_length as u32, Ordering::Relaxed);
         area.turn.store(turn::CONTROLLER, Ordering::Release);
         futex_wake(&area.turn, false);
-        area.look(|| area.turn.load(Ordering::Acquire) == turn::PROGRAM, sys::give_way);
         while area.turn.load(Ordering::Acquire) != turn::PROGRAM {
             futex_wait(&area.turn, turn::CONTROLLER, false);
         }

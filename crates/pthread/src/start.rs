@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::protocol::{AREA_VARIABLE, Area, BIND_MARK, MAGIC, turn};
 use crate::runtime::{self, begin, rt};
 use crate::sys::{self, futex_wait, futex_wake, real};
-use crate::{again, cancel, coroutine, fault, shell, site, thread, thread_local};
+use crate::{again, cancel, cores, coroutine, fault, shell, site, thread, thread_local};
 
 type Main = unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
@@ -77,6 +77,7 @@ unsafe extern "C-unwind" fn controlled_main(
     sys::find_all();
     fault::catch_terminate();
     shell::prepare();
+    cores::prepare();
     serve(area, may_reuse);
 }
 
@@ -213,6 +214,7 @@ fn serve(area: &'static Area, mut may_reuse: bool) -> ! {
             sys::end_process(0);
         }
         area.taken.store(area.request.load(Ordering::Acquire), Ordering::Relaxed);
+        again::move_to_core(area);
         let shells = shell::make(area.shells.load(Ordering::Relaxed) as usize);
         if may_reuse && imaged != Some(shells) {
             again::make_image();

@@ -17,7 +17,7 @@ pub(crate) const EOWNERDEAD: c_int = 130;
 pub(crate) const ENOTRECOVERABLE: c_int = 131;
 
 pub(crate) const SYS_FUTEX: c_long = 202;
-pub(crate) const SYS_SCHED_YIELD: c_long = 24;
+pub(crate) const SYS_SCHED_SETAFFINITY: c_long = 203;
 pub(crate) const SYS_EXIT_GROUP: c_long = 231;
 pub(crate) const SYS_RT_SIGPROCMASK: c_long = 14;
 pub(crate) const SYS_READ: c_long = 0;
@@ -230,12 +230,6 @@ pub(crate) fn futex_wait(word: &AtomicU32, value: u32, private: bool) {
     let operation = FUTEX_WAIT | if private { FUTEX_PRIVATE } else { 0 };
     // SAFETY: the word is a live u32; there is no time limit.
     unsafe { call(SYS_FUTEX, [word.as_ptr() as usize, operation, value as usize, 0, 0, 0]) };
-}
-
-/// Lets another process run on this core.
-pub(crate) fn give_way() {
-    // SAFETY: takes nothing.
-    unsafe { call(SYS_SCHED_YIELD, [0; 6]) };
 }
 
 /// Wakes who waits on the word.

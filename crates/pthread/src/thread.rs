@@ -114,12 +114,14 @@ pub(crate) fn create(
     let index = runtime.new_thread(function);
     let thread = &mut runtime.threads[index as usize];
     (thread.argument, thread.is_c11, thread.detached) = (argument, is_c11, detached != 0);
-    let signal_mask = runtime.threads[runtime.current as usize].signal_mask;
+    let creator = &runtime.threads[runtime.current as usize];
+    let (signal_mask, cores) = (creator.signal_mask, creator.cores);
     let Some(shell) = shell::take(index as usize - 1) else { rt().undo_thread(frame) };
     rt().area().shells.fetch_max(index, std::sync::atomic::Ordering::Relaxed);
     let Some(stack_top) = stack(attributes, &shell) else { rt().undo_thread(frame) };
     let thread = &mut rt().threads[index as usize];
     thread.signal_mask = signal_mask;
+    thread.cores = cores;
     (thread.handle, thread.stack_top) = (shell.handle, stack_top);
     // SAFETY: the stack is the new thread's alone.
     thread.context =

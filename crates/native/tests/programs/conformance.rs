@@ -85,6 +85,11 @@ fn threads() {
 }
 
 #[test]
+fn cores() {
+    check("cores.c", 100);
+}
+
+#[test]
 fn once_keys_and_cleanup() {
     check("once_keys.c", 200);
 }
