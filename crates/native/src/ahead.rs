@@ -47,10 +47,8 @@ const LEAST_RUN: u32 = 8;
 const MUCH: u32 = 8;
 /// So often a scout goes on from where the search has caught up with it before the search sends it somewhere again.
 const HOPS: u32 = 2;
-/// The first executions take longer than those after them. Then it pays to have one run by another core if it takes so
-/// long, since to hand it over takes time too.
+/// After so many executions of its own the search has scouts: many a search is over by then.
 const FIRST: u32 = 16;
-pub(crate) const WORTH_IT: Duration = Duration::from_micros(100);
 /// The part of the time that may be spent on copies of the search.
 const COPYING: u32 = 20;
 
@@ -396,7 +394,7 @@ pub(crate) struct Pool {
     /// How long the search's own executions take, on average, and how many have been looked at.
     usual: Duration,
     looked_at: u32,
-    /// However short they are.
+    /// From the first execution on.
     eager: bool,
     /// When the first copy of the search was made, and how long making copies has taken since.
     began: Option<Instant>,
@@ -430,11 +428,10 @@ impl Pool {
         self.usual = usual;
     }
 
-    /// Whether it pays to run executions ahead, and there is a scout that waits to be sent somewhere.
+    /// Whether executions are to be run ahead, and there is a scout that waits to be sent somewhere.
     pub(crate) fn wants_more(&self) -> bool {
-        let pays = self.looked_at >= FIRST && self.usual >= WORTH_IT;
         let copies = self.began.is_none_or(|began| self.copying * COPYING <= began.elapsed());
-        (pays && copies || self.eager)
+        (self.looked_at >= FIRST && copies || self.eager)
             && (self.scouts.is_empty() || self.shared.lock().posts.iter().any(|post| post.idle))
     }
 

@@ -14,7 +14,7 @@ use selvedge_stateless::{
     Ahead, Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Settings, Site, Stop, StopKind,
 };
 
-use crate::ahead::{Company, Course, Go, Keeper, Kept, WORTH_IT};
+use crate::ahead::{Company, Course, Go, Keeper, Kept};
 use crate::cores::Core;
 use crate::describe::{Step, Words};
 use crate::launch::{NativeProgram, Zygote};
@@ -83,6 +83,8 @@ pub(crate) struct NativeExecution<'a> {
     core: Option<Core>,
 }
 
+/// To end an execution takes longer than to let one that is as short as this go on to its end.
+const SHORT: Duration = Duration::from_micros(100);
 /// Below this, programs do not go on by themselves.
 const BLIND: i32 = -4;
 /// How often a scout looks whether it is to end.
@@ -142,8 +144,7 @@ impl<'a> NativeExecution<'a> {
                 self.keeper.clear();
                 let began = Instant::now();
                 let is_left = self.core.as_mut().is_some_and(|core| core.is_left(began));
-                // To end a short execution takes longer than to let it go on to its end.
-                let ends = self.ends && self.usual >= WORTH_IT;
+                let ends = self.ends && self.usual >= SHORT;
                 self.zygote.request(&self.planned, &self.foreseen, self.foresight > BLIND && !ends);
                 self.wait();
                 if let (true, Some(core)) = (is_left, &mut self.core) {
