@@ -18,6 +18,7 @@
 //! | `compiler.rs` | compiling programs that tell of every access |
 //! | `area.rs` | the memory that is shared with it |
 //! | `execution.rs` | an execution, a step at a time |
+//! | `cores.rs` | the core that a job is on |
 //! | `ahead.rs` | executions that are run before they are asked for, on other cores |
 //! | `mirror.rs` | threads and objects as the log tells of them |
 //! | `describe.rs` | steps and waits in words |
