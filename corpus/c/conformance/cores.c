@@ -1,7 +1,9 @@
-// Which cores threads may run on: what a program is told, and what it asks for.
+// Which cores threads may run on: what a program is told, and what it asks for. It fails if there are not as many as its
+// argument says.
 #define _GNU_SOURCE
 #include "say.h"
 #include <sched.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static cpu_set_t all, one, none;
@@ -20,10 +22,12 @@ static void *asks(void *name) {
     return NULL;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     cpu_set_t cores;
     pthread_t thread;
     SAY_ERRNO(sched_getaffinity(0, sizeof all, &all));
+    if (argc > 1 && CPU_COUNT(&all) != atoi(argv[1]))
+        return 1;
     printf("as many as are online: %d\n", CPU_COUNT(&all) == sysconf(_SC_NPROCESSORS_ONLN));
     for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; core++)
         if (CPU_ISSET(core, &all))

@@ -215,3 +215,23 @@ fn a_log_that_is_full_is_read_on() {
     let search = Search { strategy: Named::Icb, max_executions: Some(30), ..Search::default() };
     assert!(same(&open, &search).used > 0);
 }
+
+#[test]
+fn a_program_sees_all_cores_in_every_job() {
+    if !has("gcc", "cores.c") {
+        return;
+    }
+    let path = compile("conformance/cores.c", &["-O1"]);
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let open = |count: usize| {
+        NativeProgram::open(&path).unwrap().arguments([count.to_string()]).fails_by_status(true)
+    };
+    let search = Search { strategy: Named::Random, max_executions: Some(200), ..Search::default() };
+    assert!(same(&|| open(cores), &search).used > 0, "some of them are run by another job");
+    for count in [cores, cores + 1] {
+        let outcome = search.check(&open(count), None, &mut |_| ()).unwrap();
+        assert_eq!(outcome.violation().is_none(), count == cores, "{outcome:?}");
+    }
+    // And this thread has them again.
+    assert_eq!(std::thread::available_parallelism().unwrap().get(), cores);
+}
