@@ -186,15 +186,18 @@ impl<'a> NativeExecution<'a> {
             if began.elapsed() < patience && !ends() {
                 continue;
             }
-            let doing = stuck::explain(self.zygote.execution(), |_| false);
-            self.zygote.kill_execution();
+            let doing = stuck::explain(self.zygote.execution().unwrap_or(0), |_| false);
             self.give_up(format!(
                 "a thread has left our control: the program has not come to a scheduling point for {} s; {doing}",
                 patience.as_secs()
             ));
-            // It is reaped, and then it is this side's turn.
-            while !self.zygote.area.wait(patience / 8) && self.zygote.is_alive() {}
-            return;
+            // It is ended, once it has begun, and reaped, and then it is this side's turn.
+            loop {
+                self.zygote.kill_execution();
+                if self.zygote.area.wait(SLICE) || !self.zygote.is_alive() {
+                    return;
+                }
+            }
         }
     }
 

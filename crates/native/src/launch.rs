@@ -398,15 +398,17 @@ impl Zygote {
         self.area.request();
     }
 
-    /// The process of the execution.
-    pub(crate) fn execution(&self) -> u32 {
-        self.area.get().pid.load(Ordering::Relaxed)
+    /// The process of the execution, if there is one.
+    pub(crate) fn execution(&self) -> Option<u32> {
+        Some(self.area.get().pid.load(Ordering::Acquire)).filter(|pid| *pid != 0)
     }
 
-    /// Ends the process of an execution that does not come back.
+    /// Ends the process of an execution that does not come back, if it has begun.
     pub(crate) fn kill_execution(&self) {
-        // SAFETY: a process that the zygote has forked and not waited for: no other has this number.
-        unsafe { libc::kill(self.execution() as libc::pid_t, libc::SIGKILL) };
+        if let Some(pid) = self.execution() {
+            // SAFETY: a process that the zygote has forked and not waited for: no other has this number.
+            unsafe { libc::kill(pid as libc::pid_t, libc::SIGKILL) };
+        }
     }
 
     /// Whether it is still there.
@@ -517,6 +519,27 @@ fn examine(data: &[u8]) -> Result<Found, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Number 0 would be this process and all those that were started with it.
+    #[test]
+    fn an_execution_that_has_not_begun_is_not_ended() {
+        let program = NativeProgram::open("/bin/true".as_ref()).unwrap();
+        let mut zygote = program.start().unwrap();
+        assert_eq!(zygote.execution(), None);
+        zygote.kill_execution();
+        assert!(zygote.is_alive());
+        let came_back = |zygote: &Zygote| zygote.area.wait(Duration::from_secs(20));
+        zygote.request(&Course::default(), &[], false);
+        assert!(came_back(&zygote), "it asks");
+        while zygote.execution().is_none() {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        zygote.kill_execution();
+        zygote.area.answer(crate::protocol::Answer::GoOn);
+        assert!(came_back(&zygote), "it was seen to end");
+        assert_eq!(zygote.area.status().map(|status| libc::WTERMSIG(status)), Some(libc::SIGKILL));
+        assert_eq!(zygote.execution(), None, "its number may be another's now");
+    }
 
     #[test]
     fn what_cannot_be_checked_is_refused_by_name() {

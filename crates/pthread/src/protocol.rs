@@ -39,7 +39,7 @@ pub(crate) struct Area {
     pub(crate) turn: AtomicU32,
     /// The number of executions that were asked for; the program's first process waits here.
     pub(crate) request: AtomicU32,
-    /// The process of the current execution.
+    /// The process of the current execution; 0 if there is none.
     pub(crate) pid: AtomicU32,
     /// Set once that process has ended, with its status as `waitpid` gives it.
     pub(crate) dead: AtomicU32,

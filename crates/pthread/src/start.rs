@@ -229,7 +229,7 @@ fn serve(area: &'static Area, mut may_reuse: bool) -> ! {
         }
         let mut status = -1;
         if pid > 0 {
-            area.pid.store(pid as u32, Ordering::Relaxed);
+            area.pid.store(pid as u32, Ordering::Release);
             // SAFETY: the status is a local.
             while unsafe { sys::waitpid(pid, &raw mut status, 0) } < 0 {
                 // SAFETY: errno of this thread.
@@ -238,6 +238,7 @@ fn serve(area: &'static Area, mut may_reuse: bool) -> ! {
                 }
             }
         }
+        area.pid.store(0, Ordering::Release);
         strikes = if area.reused.load(Ordering::Relaxed) == reused { strikes + 1 } else { 0 };
         may_reuse &= strikes < STRIKES;
         if area.taken.load(Ordering::Relaxed) == area.request.load(Ordering::Acquire)
