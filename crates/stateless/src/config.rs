@@ -83,36 +83,6 @@ impl Words {
         self.log.push((event, object as u32, difference));
     }
 
-    /// What a step and those after it changed, in their order: the step, the object, and the difference.
-    pub(crate) fn log_from(&self, event: u32) -> &[(u32, u32, u64)] {
-        &self.log[self.log.partition_point(|change| change.0 < event)..]
-    }
-
-    /// The threads that were signalled, with the step that did it and how many steps they had taken.
-    pub(crate) fn signals(&self) -> impl Iterator<Item = (ThreadId, u32, u32)> + '_ {
-        self.signals.iter().zip(0..).flat_map(|(signals, thread)| {
-            signals.iter().map(move |(event, taken)| (ThreadId(thread), *event, *taken))
-        })
-    }
-
-    /// Forgets what events from this one on did. These are the words that objects begin with, and there are so
-    /// many threads.
-    pub(crate) fn restore(&mut self, event: u32, initials: &[u64], threads: usize) {
-        self.truncate(event, None);
-        self.threads(threads);
-        self.known = initials.len();
-        self.objects.resize_with(self.known.max(self.objects.len()), Default::default);
-        for ((initial, changes), now) in self.objects.iter_mut().zip(initials) {
-            *initial = *now;
-            debug_assert!(changes.iter().all(|change| change.event < event), "later ones are forgotten");
-        }
-    }
-
-    /// The words that objects begin with.
-    pub(crate) fn initials(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
-        self.objects[..self.known].iter().map(|(word, _)| *word)
-    }
-
     pub(crate) fn signalled(&mut self, thread: ThreadId, event: u32, taken: u32) {
         self.signals[thread.index()].push((event, taken));
     }

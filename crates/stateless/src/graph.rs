@@ -1,11 +1,7 @@
 //! The happens-before graph of a finished execution, with its edges: vector clocks, and for each step the
 //! steps of other threads that it depends on.
 
-mod trail;
-
 use selvedge_core::{Access, Decision, ObjectId, Op, OpKind, ThreadId};
-
-pub(crate) use self::trail::Trail;
 
 use crate::config::{Status, Words};
 use crate::gate::Gate;
@@ -24,8 +20,6 @@ pub(crate) struct Event {
     pub(crate) point: u32,
     /// How many objects were known before it.
     objects: u32,
-    /// More happened before it than before its thread's last one, and that.
-    pub(crate) joins: bool,
     /// Those of the first 64 threads, as bits, whose race with it is among [`Graph::races`] or was.
     raced: u64,
 }
@@ -193,7 +187,7 @@ impl Graph {
             let number = self.threads[thread.index()].events.len() as u32;
             let op = made.op;
             let objects = self.words.known();
-            let event = Event { thread, number, op, point: point as u32, objects, joins: false, raced: 0 };
+            let event = Event { thread, number, op, point: point as u32, objects, raced: 0 };
             if mode.reduced() {
                 self.note_enabled(record, point);
             }
@@ -604,7 +598,7 @@ impl Graph {
             }
         }
         clock[thread] = event.number + 1;
-        events.push(Event { joins: joined || event.number == 0, ..event });
+        events.push(event);
         joined
     }
 
@@ -674,54 +668,5 @@ impl Graph {
 fn join(clock: &mut [u32], other: &[u32]) {
     for (mine, theirs) in clock.iter_mut().zip(other) {
         *mine = (*mine).max(*theirs);
-    }
-}
-
-#[cfg(test)]
-impl Graph {
-    /// A graph of local steps with given edges, for tests: thread 0 takes one step, which creates the others
-    /// and ends; then come these events, each a thread and the (thread, steps) pairs that it depends on.
-    pub(crate) fn from_edges(threads: usize, events: &[(usize, Vec<(usize, u32)>)]) -> Self {
-        let line = |thread: usize| ThreadLine {
-            name: (thread as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15),
-            pending: vec![(Op::default(), Gate::OPEN)],
-            creator: (thread > 0).then_some(0),
-            ..ThreadLine::default()
-        };
-        let mut graph =
-            Graph { threads: (0..threads).map(line).collect(), stride: threads, ..Graph::default() };
-        graph.words.threads(threads);
-        for (thread, after) in std::iter::once(&(0, Vec::new())).chain(events) {
-            let index = graph.events.len();
-            let number = graph.threads[*thread].events.len() as u32;
-            let id = ThreadId(*thread as u32);
-            graph.events.push(Event {
-                thread: id,
-                number,
-                op: Op::default(),
-                point: index as u32,
-                objects: 0,
-                joins: true,
-                raced: 0,
-            });
-            graph.choices_at.push(0);
-            let mut clock = vec![0; threads];
-            let before = graph.threads[*thread].events.last().copied();
-            let creator = graph.threads[*thread].creator;
-            let others = after.iter().map(|(other, steps)| graph.threads[*other].events[*steps as usize - 1]);
-            for event in before.into_iter().chain(creator).chain(others) {
-                for (mine, theirs) in clock.iter_mut().zip(graph.clock(event as usize)) {
-                    *mine = (*mine).max(*theirs);
-                }
-            }
-            clock[*thread] = number + 1;
-            graph.clocks.extend(clock);
-            graph.threads[*thread].events.push(index as u32);
-            graph.threads[*thread].pending.push((Op::default(), Gate::OPEN));
-        }
-        for line in &mut graph.threads {
-            line.ended = true;
-        }
-        graph
     }
 }
