@@ -140,15 +140,17 @@ struct Object {
     written: u32,
     /// The word that it begins with.
     initial: u64,
-    /// The steps of the whole graph that touch it, and those of them that write it.
+    /// The steps of the whole graph that touch it, each twice its number, and one more if it writes it.
     touches: Vec<u32>,
-    writes: Vec<u32>,
+    /// How many steps of the whole graph write it, and the last of them, or [`NONE`].
+    writes: u32,
+    last_write: u32,
     /// How many changes of its word in the whole graph are by steps that do not write it.
     unwritten: u32,
     /// The thread that everything that was done to it happened before, if it is known who that is.
     owner: u8,
-    /// A thread has ever waited for it.
-    gated: bool,
+    /// The threads that have ever waited for it.
+    waiters: Threads,
 }
 
 /// What a step does.
@@ -164,8 +166,10 @@ struct Step {
     thread: u8,
     forced: Forced,
     kind: OpKind,
-    /// More happened before it than before its thread's last one, and that.
-    joins: bool,
+    /// The threads of which more happened before it than before its thread's last one.
+    joins: Threads,
+    /// The threads that it has signalled or created.
+    wakes: Threads,
     /// It names one object, and no second one.
     single: bool,
     /// Whether other threads can go on is the same after it.
@@ -207,8 +211,9 @@ struct Touch {
     action: u128,
     object: u32,
     writes: bool,
-    /// The object's owner before.
+    /// The object's owner before, and the last step that wrote it.
     owner: u8,
+    last_write: u32,
 }
 
 /// A step that was taken back, and what was true before.
@@ -231,10 +236,11 @@ impl Default for Object {
             written: 0,
             initial: 0,
             touches: Vec::new(),
-            writes: Vec::new(),
+            writes: 0,
+            last_write: NONE,
             unwritten: 0,
             owner: NOBODY,
-            gated: false,
+            waiters: 0,
         }
     }
 }
@@ -363,7 +369,10 @@ impl Lattice {
         line.stands.clear();
         line.gates.clear();
         line.signals.clear();
-        let stand = self.stand_at(thread, 0, Stand::default(), Some(&pending.gate));
+        let mut stand = Stand::new();
+        if !pending.gate.is_open() {
+            self.wait_at(thread, &mut stand, &pending.gate, false);
+        }
         self.lines[thread].stands.push(stand);
         self.masks.set(thread, &stand);
         self.look_again(1 << thread);
@@ -400,30 +409,44 @@ impl Lattice {
         let index = self.steps.len();
         let thread = step.thread.index();
         let number = self.taken[thread];
-        let choices = self.steps.last().map_or(0, |last| last.choices as usize)..self.choices.len();
-        let chooses = !choices.is_empty();
+        let ordinal = u64::from(number) + 1;
+        let line = &self.lines[thread];
+        let name = line.name;
+        let mut row = line.stands[number as usize].row;
+        let before = self.steps.last().map_or(0, |last| last.choices as usize);
+        let chooses = before < self.choices.len();
         let (least, forced) = self.weigh(thread, step.run, !chooses);
 
-        let name = self.lines[thread].name;
-        let ordinal = u64::from(number) + 1;
+        if let Some(last) = step.op.object.max(step.op.also)
+            && last.index() >= self.objects.len()
+        {
+            self.object(last.index());
+        }
         let mut touches = [Touch::default(); 2];
-        let (mut touched, mut owned, mut gated) = (0, true, false);
-        for (slot, (object, access)) in step.op.touches().enumerate() {
-            if access == Access::None {
-                continue;
+        let (mut touched, mut owned, mut waited) = (0, true, false);
+        let mut touch = |slot: usize, object: usize, writes: bool| {
+            let object = &self.objects[object];
+            owned &= usize::from(object.owner) == thread || object.touches.is_empty();
+            waited |= writes && object.waiters != 0;
+            action_hash(name, ordinal, &step.op, slot, object.writes + u32::from(writes))
+        };
+        let mut slot = 0;
+        if let Some(object) = step.op.object {
+            if step.op.access != Access::None {
+                let writes = step.op.access == Access::Write;
+                let action = touch(0, object.index(), writes);
+                touches[0] = Touch { action, object: object.index() as u32, writes, ..Touch::default() };
+                touched = 1;
             }
-            let writes = access == Access::Write;
-            let object = object.index();
-            let entry = self.object(object);
-            owned &= usize::from(entry.owner) == thread || entry.touches.is_empty();
-            gated |= writes && entry.gated;
-            let version = entry.writes.len() as u32 + u32::from(writes);
-            let action = action_hash(name, ordinal, &step.op, slot, version);
-            touches[touched] = Touch { action, object: object as u32, writes, owner: entry.owner };
+            slot = 1;
+        }
+        if let Some(object) = step.op.also {
+            let action = touch(slot, object.index(), true);
+            touches[touched] =
+                Touch { action, object: object.index() as u32, writes: true, ..Touch::default() };
             touched += 1;
         }
-        let mut row = self.lines[thread].stands[number as usize].row;
-        let mut joins = false;
+        let mut joins = 0;
         if !owned || number == 0 || step.stops {
             (row, joins) = self.join(thread, row, &touches[..touched], step.stops);
         }
@@ -431,41 +454,54 @@ impl Lattice {
         if touched == 0 {
             alone = alone_hash(name, ordinal, &step.op);
         }
-        for &(value, _) in &self.choices[choices] {
-            alone ^= value_hash(name, ordinal - 1, value);
+        if chooses {
+            for &(value, _) in &self.choices[before..] {
+                alone ^= value_hash(name, ordinal - 1, value);
+            }
         }
         if step.stops {
             alone ^= stop_hash(name, ordinal);
         }
-        for touch in &touches[..touched] {
+        for touch in &mut touches[..touched] {
             let object = &mut self.objects[touch.object as usize];
+            (touch.owner, touch.last_write) = (object.owner, object.last_write);
             // After a read others may have read that this thread knows nothing of.
-            if touch.writes || object.touches.is_empty() || object.touches.last() == object.writes.last() {
+            let was_written = object.touches.last().is_none_or(|touch| touch & 1 == 1);
+            if touch.writes || was_written {
                 object.owner = thread as u8;
             } else if usize::from(object.owner) != thread {
                 object.owner = NOBODY;
             }
-            object.touches.push(index as u32);
+            object.touches.push((index as u32) << 1 | u32::from(touch.writes));
             if touch.writes {
-                object.writes.push(index as u32);
+                object.last_write = index as u32;
+                object.writes += 1;
                 object.written += 1;
             }
         }
         let begin = self.changes.len() as u32;
+        let (mut wakes, mut affects): (Threads, Threads) = (0, 0);
         for &(_, object, difference) in step.changes {
             self.changes.push((object, difference));
             let written = touches[..touched].iter().any(|touch| touch.object == object && touch.writes);
-            let object = self.object(object as usize);
+            let object = &mut self.objects[object as usize];
             object.word = object.word.wrapping_add(difference);
             object.unwritten += u32::from(!written);
+            affects |= object.waiters;
         }
         for &(_, signalled) in step.signals {
             let taken = self.taken[signalled.index()];
             self.lines[signalled.index()].signals.push((index as u32, taken));
+            wakes |= 1 << signalled.0;
         }
-        let own = step.next.iter().find(|next| next.thread == step.thread);
-        let is_parent = step.next.len() > usize::from(own.is_some());
-        let quiet = step.changes.is_empty() && step.signals.is_empty() && !is_parent;
+        let mut own = None;
+        for next in step.next {
+            if next.thread == step.thread {
+                own = Some(&next.gate).filter(|_| step.op.kind != OpKind::End);
+            } else {
+                wakes |= 1 << next.thread.0;
+            }
+        }
         self.steps.push(Step {
             after: step.after,
             alone,
@@ -475,45 +511,44 @@ impl Lattice {
             forced,
             kind: step.op.kind,
             joins,
+            wakes,
             single: step.op.also.is_none(),
-            quiet,
+            quiet: step.changes.is_empty(),
             number,
             decisions: step.decisions,
             changes: (begin, self.changes.len() as u32),
             choices: self.choices.len() as u32,
             costs: Costs { least, run: step.run },
         });
-        self.taken[thread] += 1;
+        self.taken[thread] = number + 1;
         self.length += 1;
         self.hash = step.after;
         self.stopped = step.stops;
         self.masks.frontier |= 1 << thread;
-        if joins {
-            self.cover(thread, row);
+        if joins != 0 {
+            self.cover(row, joins);
         }
-        let ended = step.op.kind == OpKind::End;
-        let gate = own.filter(|_| !ended).map(|next| &next.gate);
-        let same = self.load_stand(thread, row, step.op.yields(), gate);
-        if !quiet {
-            self.look_again(self.masks.waiting);
+        let same = self.load_stand(thread, row, joins, step.op.yields(), own);
+        self.calm = same && joins == 0 && wakes == 0 && !waited && !chooses && step.changes.is_empty();
+        if affects | wakes != 0 {
+            self.look_again(affects | wakes);
         }
-        self.calm = same && quiet && !joins && !gated && !chooses;
-        if is_parent {
+        if step.next.len() > 1 {
             for pending in step.next.iter().filter(|next| next.thread != step.thread) {
                 self.add_thread(pending, index as u32, script.name(pending.thread));
             }
         }
     }
 
-    /// The clock of a thread's next step, which touches these objects, and whether that is more than what has happened
-    /// before its last one, whose clock is given, and that.
-    fn join(&mut self, thread: usize, row: u32, touches: &[Touch], stops: bool) -> (u32, bool) {
+    /// The clock of a thread's next step, which touches these objects, and the threads of which more happened before it
+    /// than before its last one, whose clock is given.
+    #[inline(never)]
+    fn join(&mut self, thread: usize, row: u32, touches: &[Touch], stops: bool) -> (u32, Threads) {
         let (stride, threads) = (self.stride, self.taken.len());
         let begin = self.clocks.len();
         let Lattice { clocks, steps, lines, objects, taken, .. } = self;
         let before = row as usize * stride;
         let line = &lines[thread];
-        let first = taken[thread] == 0;
         // Takes over what has happened before a step, and that.
         let after = |clocks: &mut Vec<u32>, earlier: u32| {
             let step = &steps[earlier as usize];
@@ -532,18 +567,17 @@ impl Lattice {
             }
             clock[other] = clock[other].max(step.number + 1);
         };
-        if first && line.creator != NONE {
+        if taken[thread] == 0 && line.creator != NONE {
             after(clocks, line.creator);
         }
         for touch in touches {
             let object = &objects[touch.object as usize];
-            let write = object.writes.last().copied();
             if touch.writes {
-                let since = object.touches.iter().rev().take_while(|touch| Some(**touch) != write);
-                since.for_each(|touch| after(clocks, *touch));
+                let since = object.touches.iter().rev().take_while(|touch| **touch & 1 == 0);
+                since.for_each(|touch| after(clocks, *touch >> 1));
             }
-            if let Some(write) = write {
-                after(clocks, write);
+            if object.last_write != NONE {
+                after(clocks, object.last_write);
             }
         }
         if stops {
@@ -552,18 +586,24 @@ impl Lattice {
             }
             clocks[begin..begin + threads].copy_from_slice(taken);
         }
-        if clocks.len() > begin { ((begin / stride) as u32, true) } else { (row, first) }
+        if clocks.len() == begin {
+            return (row, 0);
+        }
+        let (past, clock) = clocks.split_at(begin);
+        let more = clock.iter().zip(&past[before..]).enumerate().filter(|(_, (now, then))| now > then);
+        let joins = more.fold(0, |set, (other, _)| set | 1 << other);
+        ((begin / stride) as u32, joins & !(1 << thread))
     }
 
-    /// Notes what a step of a thread depends on, which has this clock.
-    fn cover(&mut self, thread: usize, row: u32) {
+    /// Notes that a step with this clock is there, which depends on more of these threads than the one before.
+    #[inline]
+    fn cover(&mut self, row: u32, joins: Threads) {
         let clock = &self.clocks[row as usize * self.stride..];
-        for (other, ((now, covered), taken)) in
-            clock.iter().zip(&mut self.covered).zip(&self.taken).enumerate()
-        {
-            if other != thread && *now > *covered {
-                *covered = *now;
-                self.masks.frontier &= !(Threads::from(*now == *taken) << other);
+        for other in each(joins) {
+            let (now, covered) = (clock[other], &mut self.covered[other]);
+            if now > *covered {
+                *covered = now;
+                self.masks.frontier &= !(Threads::from(now == self.taken[other]) << other);
             }
         }
     }
@@ -583,10 +623,8 @@ impl Lattice {
             for touch in step.touches().iter().rev() {
                 let object = &mut self.objects[touch.object as usize];
                 object.touches.pop();
-                object.owner = touch.owner;
-                if touch.writes {
-                    object.writes.pop();
-                }
+                (object.owner, object.last_write) = (touch.owner, touch.last_write);
+                object.writes -= u32::from(touch.writes);
             }
             for &(object, _) in step.changes(&self.changes) {
                 self.objects[object as usize].unwritten -= u32::from(!step.writes(object));
@@ -645,41 +683,42 @@ impl Lattice {
             "the step before led there"
         );
         self.hash = hash;
+        let mut affected = step.wakes;
         for &(object, difference) in step.changes(&self.changes) {
-            let word = &mut self.objects[object as usize].word;
-            *word = word.wrapping_sub(difference);
+            let object = &mut self.objects[object as usize];
+            object.word = object.word.wrapping_sub(difference);
+            affected |= object.waiters;
         }
-        let (quiet, waits) = (step.quiet, before.waits());
-        if stand.flags != before.flags || waits {
+        if stand.flags != before.flags || before.waits() {
             self.masks.set(thread, before);
+            affected |= 1 << thread;
         }
-        if step.joins {
-            let (row, before) = (stand.row, before.row);
-            self.uncover(thread, row, before);
+        if step.joins != 0 {
+            let (row, joins) = (stand.row, step.joins);
+            self.uncover(row, joins);
         }
         let is_last = self.taken[thread] > self.covered[thread];
         self.masks.frontier = self.masks.frontier & !(1 << thread) | Threads::from(is_last) << thread;
-        if !quiet {
-            self.look_again(self.masks.waiting);
-        } else if waits {
-            self.look_again(1 << thread);
+        if affected & self.masks.waiting != 0 {
+            self.look_again(affected);
         }
         removed
     }
 
-    /// Notes that a step of a thread is not there any more, which had the first of these clocks; its step before has the
-    /// second.
-    fn uncover(&mut self, thread: usize, row: u32, before: u32) {
+    /// Notes that a step with this clock is not there any more, which depended on more of these threads than the one
+    /// before.
+    fn uncover(&mut self, row: u32, joins: Threads) {
         let stride = self.stride;
-        let (now, then) = (row as usize * stride, before as usize * stride);
-        for other in 0..self.taken.len() {
-            let (now, then) = (self.clocks[now + other], self.clocks[then + other]);
-            if other == thread || now == then || now < self.covered[other] {
+        for other in each(joins) {
+            if self.clocks[row as usize * stride + other] < self.covered[other] {
                 continue;
             }
-            let rows = self.lines.iter().zip(&self.taken).enumerate().filter(|(index, _)| *index != other);
-            let rows = rows.map(|(_, (line, taken))| line.stands[*taken as usize].row as usize);
-            let covered = rows.map(|row| self.clocks[row * stride + other]).max().unwrap_or(0);
+            let mut covered = 0;
+            for (thread, (line, taken)) in self.lines.iter().zip(&self.taken).enumerate() {
+                let row = line.stands[*taken as usize].row as usize;
+                covered =
+                    if thread == other { covered } else { covered.max(self.clocks[row * stride + other]) };
+            }
             self.covered[other] = covered;
             self.masks.frontier |= Threads::from(self.taken[other] > covered) << other;
         }
@@ -704,9 +743,9 @@ impl Lattice {
             let word = &mut self.objects[object as usize].word;
             *word = word.wrapping_add(difference);
         }
-        if step.joins {
-            let row = self.stand(thread).row;
-            self.cover(thread, row);
+        if step.joins != 0 {
+            let (row, joins) = (self.stand(thread).row, step.joins);
+            self.cover(row, joins);
         }
         self.masks = removed.masks;
     }

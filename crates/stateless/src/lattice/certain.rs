@@ -7,9 +7,9 @@
 //! what it took next; then another thread was left while it held the lock, and the places where that one stood
 //! meanwhile are among those that are counted once.
 
-use selvedge_core::OpKind;
+use selvedge_core::{ObjectId, OpKind};
 
-use super::{Forced, Lattice, Line, each};
+use super::{Forced, Lattice, Line, Threads, each};
 use crate::gate::Gate;
 
 /// Where a thread stands after some of its steps.
@@ -79,14 +79,14 @@ impl Stand {
     /// There is a thread in `instead`.
     const INSTEAD: u8 = 1 << 6;
 
-    #[inline]
-    fn has(&self, flag: u8) -> bool {
-        self.flags & flag != 0
+    /// Where a thread stands that has not begun. It may not exist yet.
+    pub(super) fn new() -> Self {
+        Stand { flags: Stand::WAITS, ..Stand::default() }
     }
 
     #[inline]
-    fn put(&mut self, flag: u8, on: bool) {
-        self.flags = if on { self.flags | flag } else { self.flags & !flag };
+    fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
     }
 
     #[inline]
@@ -152,52 +152,60 @@ impl Stand {
 }
 
 impl Lattice {
-    /// Notes where a thread stands after the step that was loaded last, which has this clock, and what it waits for now,
-    /// if it has not ended. Says whether that is as it was before the step, but for the number of its steps.
+    /// Notes where a thread stands after the step that was loaded last, which has this clock and depends on more of these
+    /// threads than the one before; and what it waits for now, if it has not ended. Says whether that is as it was before
+    /// the step, but for the number of its steps.
     #[inline]
-    pub(super) fn load_stand(&mut self, thread: usize, row: u32, yields: bool, gate: Option<&Gate>) -> bool {
+    pub(super) fn load_stand(
+        &mut self,
+        thread: usize,
+        row: u32,
+        joins: Threads,
+        yields: bool,
+        gate: Option<&Gate>,
+    ) -> bool {
         let number = self.taken[thread];
         let before = self.lines[thread].stands[number as usize - 1];
         let mut stand = Stand { last: self.steps.len() as u32 - 1, row, ..before };
-        stand.put(Stand::YIELDED, yields);
-        stand.yields += u32::from(yields);
-        self.has_yields |= yields;
         stand.counted = stand.counted.max(self.counted[thread].until);
         if number == 1 {
             stand.free_from = 1;
-        } else if row != before.row || !before.left() {
-            self.follow(thread, &before, &mut stand);
+        } else if joins != 0 || !before.left() {
+            self.follow(thread, joins, &before, &mut stand);
         }
-        stand = self.stand_at(thread, number, stand, gate);
+        stand.flags &= Stand::INSTEAD;
+        if yields {
+            stand.yields += 1;
+            stand.flags |= Stand::YIELDED;
+            self.has_yields = true;
+        }
+        let free = stand.is_free(self.yields.is_some());
+        match gate {
+            Some(gate) if gate.is_open() => stand.flags |= Stand::OPEN | if free { Stand::LEFT } else { 0 },
+            Some(gate) => self.wait_at(thread, &mut stand, gate, free),
+            None => {}
+        }
         self.lines[thread].stands.push(stand);
-        let same =
-            stand.flags == before.flags && stand.least() == before.least() && !yields && !stand.waits();
         self.least = self.least - before.least() + stand.least();
-        if stand.flags != before.flags || stand.waits() {
-            self.masks.set(thread, &stand);
-            if stand.waits() {
-                self.look_again(1 << thread);
-            }
+        if stand.flags == before.flags && !stand.waits() {
+            return stand.least() == before.least() && !yields;
         }
-        same
+        self.masks.set(thread, &stand);
+        if stand.waits() {
+            self.look_again(1 << thread);
+        }
+        false
     }
 
     /// Goes on after a step, not its first. A preemption is certain where the thread must have been interrupted
     /// since the last one that was counted, and could have gone on wherever that was. Where it may have waited for
     /// a lock, the one that held it was preempted instead, if it is certain who that is.
-    fn follow(&mut self, thread: usize, before: &Stand, stand: &mut Stand) {
+    fn follow(&mut self, thread: usize, joins: Threads, before: &Stand, stand: &mut Stand) {
         let number = self.taken[thread];
         let fair = self.yields.is_some();
-        let mut alone = true;
-        if stand.row != before.row {
-            let clocks = self.clock(stand.row).iter().zip(self.clock(before.row));
-            for (other, (now, then)) in clocks.enumerate() {
-                if now > then && other != thread {
-                    alone = false;
-                    let between = self.lines[other].stands[*now as usize].row;
-                    stand.seen = stand.seen.max(self.clock(between)[thread]);
-                }
-            }
+        for other in each(joins) {
+            let between = self.lines[other].stands[self.clock(stand.row)[other] as usize].row;
+            stand.seen = stand.seen.max(self.clock(between)[thread]);
         }
         if !before.left() {
             let gate = before.gate(&self.lines[thread]);
@@ -205,14 +213,14 @@ impl Lattice {
             let step = &self.steps[stand.last as usize];
             // If it is alone, what it waited for was as it was all the time since its step before.
             let waited = || gate.object.is_some_and(|object| step.writes(object.index() as u32));
-            if !(plain && alone && waited()) {
+            if !(plain && joins == 0 && waited()) {
                 if plain
                     && stand.seen >= stand.uncounted()
                     && let Some(holder) = self.holder(thread, stand.last, before.instead())
                 {
                     stand.preempted += 1;
                     stand.counted = number;
-                    stand.put(Stand::INSTEAD, true);
+                    stand.flags |= Stand::INSTEAD;
                     (stand.instead, stand.until) = (holder.thread, holder.until);
                 }
                 stand.free_from = number;
@@ -244,8 +252,9 @@ impl Lattice {
         let mut holder = None;
         let (mut from, mut until) = (0, 0);
         let mut released = None;
-        for write in object.writes.iter().rev().skip_while(|write| **write >= own) {
-            let step = &self.steps[*write as usize];
+        let writes = object.touches.iter().rev().filter(|touch| **touch & 1 == 1).map(|touch| touch >> 1);
+        for write in writes.skip_while(|write| *write >= own) {
+            let step = &self.steps[write as usize];
             let other = usize::from(step.thread);
             if other == thread {
                 break;
@@ -279,48 +288,30 @@ impl Lattice {
         is_free.then_some(Instead { thread: holder as u8, until })
     }
 
-    /// Where a thread stands after so many steps, with what it waits for there, if it has not ended.
-    #[inline]
-    pub(super) fn stand_at(
-        &mut self,
-        thread: usize,
-        number: u32,
-        mut stand: Stand,
-        gate: Option<&Gate>,
-    ) -> Stand {
-        let free = number > 0 && stand.is_free(self.yields.is_some());
-        let is_open = gate.is_some_and(Gate::is_open);
-        // A thread that has not begun may not exist yet.
-        let open = is_open && number > 0;
-        stand.put(Stand::OPEN, open);
-        stand.put(Stand::LEFT, open && free);
-        stand.put(Stand::WAITS, !open && gate.is_some());
-        stand.put(Stand::GATED | Stand::UNLESS, false);
-        if let Some(gate) = gate.filter(|_| !is_open) {
-            self.wait_at(thread, number, &mut stand, gate, free);
-        }
-        stand
-    }
-
-    /// The same where it waits for something; it is free or not.
-    fn wait_at(&mut self, thread: usize, number: u32, stand: &mut Stand, gate: &Gate, free: bool) {
+    /// Notes that a thread waits where it stands; if it is free, nothing but that can keep it from going on.
+    pub(super) fn wait_at(&mut self, thread: usize, stand: &mut Stand, gate: &Gate, free: bool) {
         self.lines[thread].gates.push(*gate);
         stand.gates += 1;
-        stand.put(Stand::GATED, true);
-        let Some(object) = gate.object else { return };
-        let object = object.index();
-        self.object(object).gated = true;
-        if free && !gate.needs_signal && !gate.timed {
-            let clock = self.clock(stand.row);
-            let is_past = |write: &u32| {
-                let step = &self.steps[*write as usize];
-                let by = usize::from(step.thread);
-                step.number < if by == thread { number } else { clock[by] }
-            };
-            let seen = self.objects[object].writes.partition_point(is_past);
-            stand.put(Stand::UNLESS, true);
-            stand.unless = (object as u32, seen as u32);
+        stand.flags |= Stand::WAITS | Stand::GATED;
+        let Some(object) = gate.object.map(ObjectId::index) else { return };
+        self.object(object).waiters |= 1 << thread;
+        if !free || gate.needs_signal || gate.timed {
+            return;
         }
+        let entry = &self.objects[object];
+        let mut seen = entry.writes;
+        if usize::from(entry.owner) != thread {
+            let clock = self.clock(stand.row);
+            let is_new = |touch: &&u32| {
+                let step = &self.steps[(**touch >> 1) as usize];
+                let by = usize::from(step.thread);
+                by != thread && step.number >= clock[by]
+            };
+            let writes = entry.touches.iter().rev().filter(|touch| **touch & 1 == 1);
+            seen -= writes.take_while(is_new).count() as u32;
+        }
+        stand.flags |= Stand::UNLESS;
+        stand.unless = (object as u32, seen);
     }
 
     /// At least so many preemptions are in an execution that leads here and in which this thread has the last
