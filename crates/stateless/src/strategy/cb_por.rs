@@ -80,9 +80,9 @@ enum Back {
 struct Node {
     decision: Decision,
     /// The threads that were tried; for a choice of a value, the values.
-    tried: ThreadSet,
+    tried: Few,
     /// Threads that this execution cannot afford to choose, and another one to this state can.
-    cheaper: ThreadSet,
+    cheaper: Threads,
     fingerprint: Option<u64>,
     state: u128,
     arity: u32,
@@ -91,7 +91,62 @@ struct Node {
     preemptible: bool,
     preemptions: u32,
     /// The threads that can be chosen.
-    threads: ThreadSet,
+    threads: Few,
+}
+
+/// A set that is small as long as its elements are.
+#[derive(Clone, Debug, Default)]
+struct Few {
+    /// The elements, if all are less than 64.
+    low: Threads,
+    /// All of them, if they are not.
+    all: Option<Box<ThreadSet>>,
+}
+
+impl Few {
+    fn one(element: ThreadId) -> Self {
+        let mut set = Few::default();
+        set.insert(element);
+        set
+    }
+
+    fn of(words: &[u64]) -> Self {
+        match words {
+            [] => Few::default(),
+            [low] => Few { low: *low, all: None },
+            words => Few { low: 0, all: Some(Box::new(ThreadSet::from_words(words))) },
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, element: ThreadId) {
+        if self.all.is_none() && element.0 < 64 {
+            self.low |= 1 << element.0;
+            return;
+        }
+        let low = self.low;
+        self.all.get_or_insert_with(|| Box::new(ThreadSet::from_words(&[low]))).insert(element);
+    }
+
+    #[inline]
+    fn contains(&self, element: ThreadId) -> bool {
+        match &self.all {
+            None => element.0 < 64 && self.low >> element.0 & 1 == 1,
+            Some(all) => all.contains(element),
+        }
+    }
+
+    /// The elements, if all are less than 64.
+    #[inline]
+    fn word(&self) -> Option<Threads> {
+        self.all.is_none().then_some(self.low)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        let low = if self.all.is_none() { self.low } else { 0 };
+        let all = self.all.iter().flat_map(|all| all.iter());
+        each(low).map(|element| ThreadId(element as u32)).chain(all)
+    }
 }
 
 /// A thread or a value as one of a set.
@@ -154,15 +209,15 @@ impl CbPor {
             // The state that it was ended in: where no step that it could afford was new.
             self.path.push(Node {
                 decision: Decision::Value(u32::MAX),
-                tried: ThreadSet::default(),
-                cheaper: ThreadSet::default(),
+                tried: Few::default(),
+                cheaper: 0,
                 fingerprint: None,
                 state: state.hash,
                 arity: 0,
                 running: None,
                 preemptible: false,
                 preemptions: u32::MAX,
-                threads: (0..self.names.len() as u32).map(ThreadId).collect(),
+                threads: Few { low: Threads::MAX >> (MOST_THREADS - self.names.len()), all: None },
             });
         }
         let mut index = self.path.len();
@@ -179,11 +234,11 @@ impl CbPor {
             if begin < index {
                 index = begin;
                 let node = &mut self.path[begin];
-                node.cheaper.clear();
+                node.cheaper = 0;
                 let mut here = self.marks.cost.look(state);
                 for thread in each(here.allowed) {
                     if self.marks.within(state, &mut here, thread) {
-                        node.cheaper.insert(ThreadId(thread as u32));
+                        node.cheaper |= 1 << thread;
                     }
                 }
             }
@@ -284,6 +339,10 @@ impl Strategy for CbPor {
             unreachable!("a choice between threads")
         };
         let marked = self.marks.cost.marked(point.state.0);
+        let affords_any = self.bound.is_none_or(|most| point.preemptions <= most);
+        if point.running == Some(preferred) && affords_any && marked.is_empty() {
+            return Choice::Take(Decision::Thread(preferred));
+        }
         let others = point.enabled.iter().filter(|thread| *thread != preferred);
         for thread in std::iter::once(preferred).chain(others) {
             let price = u32::from(point.preemptible && point.running != Some(thread));
@@ -310,15 +369,15 @@ impl Strategy for CbPor {
             let point = &record.points()[index];
             self.path.push(Node {
                 decision: *decision,
-                tried: std::iter::once(member(*decision)).collect(),
-                cheaper: ThreadSet::default(),
+                tried: Few::one(member(*decision)),
+                cheaper: 0,
                 fingerprint: Some(point.fingerprint),
                 state: record.state(index).0,
                 arity: point.arity,
                 running: if point.arity > 0 { last } else { point.running },
                 preemptible: point.preemptible,
                 preemptions: point.preemptions,
-                threads: ThreadSet::from_words(record.enabled_words(point)),
+                threads: Few::of(record.enabled_words(point)),
             });
             if let Decision::Thread(thread) = decision {
                 last = Some(*thread);
@@ -372,25 +431,27 @@ impl Strategy for CbPor {
 impl Node {
     /// Whether it is seen at once that nothing may be tried here; notes whether the bound cuts something off.
     fn is_done(&self, marks: &Marks, names: &[u64], bound: Option<u32>, cut: &mut bool) -> bool {
-        let (0, Some(threads), Some(tried), Some(cheaper)) =
-            (self.arity, self.threads.word(), self.tried.word(), self.cheaper.word())
-        else {
+        let (0, Some(threads), Some(tried)) = (self.arity, self.threads.word(), self.tried.word()) else {
             return false;
         };
         let rest = threads & !tried;
         if rest == 0 {
             return true;
         }
-        let Some(into) = marks.cost.marked(self.state).threads(names) else { return false };
-        let rest = rest & !into;
+        let within = self.fingerprint.is_some() && bound.is_none_or(|most| self.preemptions <= most);
         let left = bound.map_or(u32::MAX, |most| most.saturating_sub(self.preemptions));
         let affordable = match self.running.filter(|_| self.preemptible && left == 0) {
+            _ if !within => 0,
             Some(running) => rest & 1_u64.checked_shl(running.0).unwrap_or(0),
             None => rest,
         };
-        let within = self.fingerprint.is_some() && bound.is_none_or(|most| self.preemptions <= most);
-        let done = rest & cheaper == 0 && (!within || affordable == 0);
-        *cut |= done && rest != 0;
+        let wanted = affordable | rest & self.cheaper;
+        if wanted == 0 && *cut {
+            return true;
+        }
+        let Some(into) = marks.cost.marked(self.state).threads(names) else { return false };
+        let done = wanted & !into == 0;
+        *cut |= done && rest & !into != 0;
         done
     }
 
@@ -423,7 +484,8 @@ impl Node {
             }
             let affordable = self.fingerprint.is_some()
                 && bound.is_none_or(|most| self.preemptions.saturating_add(*price) <= most);
-            let wanted = affordable || self.cheaper.contains(*thread);
+            let cheaper = 1_u64.checked_shl(thread.0).unwrap_or(0) & self.cheaper != 0;
+            let wanted = affordable || cheaper;
             *cut |= !wanted;
             wanted
         });

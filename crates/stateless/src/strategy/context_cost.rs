@@ -84,6 +84,12 @@ fn step(state: u128, name: u64, value: u32) -> u128 {
 }
 
 impl Marked<'_> {
+    /// Whether it is seen at once that there are none.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.into == 0 && self.costs.steps.is_empty()
+    }
+
     /// Whether the next step of a thread leads to a marked state.
     #[inline]
     pub(crate) fn has(&self, thread: ThreadId, name: u64) -> bool {
