@@ -43,6 +43,8 @@ pub struct CbPor {
     all: bool,
     most: Option<u32>,
     bound: Option<u32>,
+    /// The decisions of the last execution, and those of them after which another may follow.
+    decisions: Vec<Decision>,
     path: Vec<Node>,
     begun: bool,
     cut: bool,
@@ -78,7 +80,8 @@ enum Back {
 
 #[derive(Clone, Debug)]
 struct Node {
-    decision: Decision,
+    /// The number of the decision.
+    at: usize,
     /// The threads that were tried; for a choice of a value, the values.
     tried: Few,
     /// Threads that this execution cannot afford to choose, and another one to this state can.
@@ -171,6 +174,7 @@ impl CbPor {
             all: false,
             most,
             bound,
+            decisions: Vec::new(),
             path: Vec::new(),
             begun: false,
             cut: false,
@@ -208,7 +212,7 @@ impl CbPor {
         if execution.pruned {
             // The state that it was ended in: where no step that it could afford was new.
             self.path.push(Node {
-                decision: Decision::Value(u32::MAX),
+                at: self.decisions.len(),
                 tried: Few::default(),
                 cheaper: 0,
                 fingerprint: None,
@@ -221,6 +225,7 @@ impl CbPor {
             });
         }
         let mut index = self.path.len();
+        debug_assert!(self.path.iter().zip(0..).all(|(node, at)| node.at == at), "every decision has a node");
         for step in (0..=state.steps()).rev() {
             // `state` is what there is before this step.
             let begin = state.begin(step);
@@ -257,6 +262,7 @@ impl CbPor {
         self.marks.cut = false;
         self.cut = false;
         self.path.clear();
+        self.decisions.clear();
         self.begun = false;
         self.state.clear();
         for index in 0..self.terminals.len() {
@@ -286,11 +292,12 @@ impl Strategy for CbPor {
                 }
                 let next = node.untried(&self.marks, &self.names, self.bound, &mut self.cut).next();
                 if let Some(decision) = next {
-                    node.decision = decision;
                     node.tried.insert(member(decision));
                     prefix.expect = node.fingerprint;
+                    self.decisions.truncate(node.at);
+                    self.decisions.push(decision);
                     prefix.decisions.clear();
-                    prefix.decisions.extend(self.path.iter().map(|node| node.decision));
+                    prefix.decisions.extend_from_slice(&self.decisions);
                     return true;
                 }
                 self.path.pop();
@@ -305,17 +312,16 @@ impl Strategy for CbPor {
     }
 
     fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
-        let mut decisions: Vec<_> = self.path.iter().map(|node| node.decision).collect();
+        let mut decisions = self.decisions.clone();
         let at = self.path.iter().rposition(|node| {
-            decisions.pop();
+            decisions.truncate(node.at);
             node.untried(&self.marks, &self.names, self.bound, &mut false).next().is_some_and(|decision| {
                 decisions.push(decision);
-                let is_wanted = wanted(&decisions, Onward::Calmly);
-                decisions.pop();
-                is_wanted
+                wanted(&decisions, Onward::Calmly)
             })
         })?;
         Some(Box::new(CbPor {
+            decisions: self.decisions.clone(),
             path: self.path[..=at].to_vec(),
             begun: true,
             state: self.state.clone(),
@@ -360,28 +366,39 @@ impl Strategy for CbPor {
 
     fn finished(&mut self, execution: &Finished<'_>) {
         let record = execution.record;
-        self.path.truncate(execution.prefix);
+        let first = execution.prefix;
+        self.decisions.truncate(first);
+        self.decisions.extend_from_slice(&record.decisions()[first..]);
+        while self.path.pop_if(|node| node.at >= first).is_some() {}
         self.names.clear();
         self.names.extend((0..record.threads() as u32).map(|thread| record.name(ThreadId(thread))));
-        let first = self.path.len();
-        let mut last = (first > 0).then(|| last_thread(&record.decisions()[..first]));
-        for (index, decision) in record.decisions().iter().enumerate().skip(first) {
-            let point = &record.points()[index];
+        let spent = self.bound.filter(|_| self.cut && !self.all);
+        for (at, point) in record.points().iter().enumerate().skip(first) {
+            let decision = self.decisions[at];
+            let enabled = record.enabled_words(point);
+            if let (Decision::Thread(chosen), &[enabled]) = (decision, enabled)
+                && !self.all
+            {
+                // Nothing else can be chosen, or it would be beyond the bound, which is known to cut something off.
+                let spent =
+                    spent == Some(point.preemptions) && point.preemptible && point.running == Some(chosen);
+                if spent || enabled == 1 << chosen.0 {
+                    continue;
+                }
+            }
+            let chooses = || last_thread(&self.decisions[..at]);
             self.path.push(Node {
-                decision: *decision,
-                tried: Few::one(member(*decision)),
+                at,
+                tried: Few::one(member(decision)),
                 cheaper: 0,
                 fingerprint: Some(point.fingerprint),
-                state: record.state(index).0,
+                state: record.state(at).0,
                 arity: point.arity,
-                running: if point.arity > 0 { last } else { point.running },
+                running: if point.arity > 0 { Some(chooses()) } else { point.running },
                 preemptible: point.preemptible,
                 preemptions: point.preemptions,
-                threads: Few::of(record.enabled_words(point)),
+                threads: Few::of(enabled),
             });
-            if let Decision::Thread(thread) = decision {
-                last = Some(*thread);
-            }
         }
         let few_threads = record.threads() <= MOST_THREADS;
         if self.all {
