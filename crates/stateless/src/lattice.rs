@@ -86,6 +86,8 @@ pub(crate) struct Lattice {
     stopped: bool,
     /// The last step that was loaded changes nothing about what others could have done instead of its thread's next.
     calm: bool,
+    /// Memory that is used again and again.
+    undone: Vec<u32>,
 }
 
 /// No step.
@@ -203,6 +205,15 @@ pub(crate) struct Costs {
     pub(crate) least: u32,
     /// So many this one had.
     pub(crate) run: u32,
+}
+
+/// Whether a thread can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Can {
+    Now,
+    /// Only because its time may run out.
+    InTime,
+    Not,
 }
 
 /// What a step does to an object.
@@ -750,26 +761,44 @@ impl Lattice {
         self.masks = removed.masks;
     }
 
-    /// Finds out which of these threads, which all wait, can go on.
+    /// Finds out which of these threads can go on, as far as they wait.
     fn look_again(&mut self, threads: Threads) {
         let threads = threads & self.masks.waiting;
         let (mut enabled, mut timed): (Threads, Threads) = (0, 0);
         for thread in each(threads) {
-            let line = &self.lines[thread];
-            let taken = self.taken[thread];
-            if taken == 0 && line.creator != NONE && !self.contains(line.creator) {
-                continue;
+            match self.can_go_on(thread) {
+                Can::Now => enabled |= 1 << thread,
+                Can::InTime => timed |= 1 << thread,
+                Can::Not => {}
             }
-            let gate = line.stands[taken as usize].gate(line);
-            let word = |object: usize| self.objects.get(object).map_or(0, |object| object.word);
-            let condition = gate.object.is_none_or(|object| gate.allows(word(object.index())));
-            let is_signalled = || line.signals.iter().any(|(step, at)| *at == taken && self.contains(*step));
-            let can = condition && (!gate.needs_signal || is_signalled());
-            enabled |= Threads::from(can) << thread;
-            timed |= Threads::from(!can && gate.timed && (condition || !gate.needs_signal)) << thread;
         }
         self.masks.enabled = self.masks.enabled & !threads | enabled;
         self.masks.timed = self.masks.timed & !threads | timed;
+    }
+
+    /// Whether a thread can go on where it stands.
+    #[inline]
+    fn can_go_on(&self, thread: usize) -> Can {
+        let line = &self.lines[thread];
+        let taken = self.taken[thread];
+        let stand = &line.stands[taken as usize];
+        if !stand.waits() {
+            return if stand.open() { Can::Now } else { Can::Not };
+        }
+        if taken == 0 && line.creator != NONE && !self.contains(line.creator) {
+            return Can::Not;
+        }
+        let gate = stand.gate(line);
+        let word = |object: usize| self.objects.get(object).map_or(0, |object| object.word);
+        let condition = gate.object.is_none_or(|object| gate.allows(word(object.index())));
+        let is_signalled = || line.signals.iter().any(|(step, at)| *at == taken && self.contains(*step));
+        if condition && (!gate.needs_signal || is_signalled()) {
+            Can::Now
+        } else if gate.timed && (condition || !gate.needs_signal) {
+            Can::InTime
+        } else {
+            Can::Not
+        }
     }
 
     #[inline]
@@ -943,6 +972,60 @@ impl Lattice {
     #[inline]
     pub(crate) fn last_event(&self, thread: usize) -> u32 {
         self.stand(thread).last
+    }
+
+    /// The thread of a set whose last step comes last in the execution.
+    #[inline]
+    pub(crate) fn latest(&self, threads: Threads) -> Option<usize> {
+        if threads.is_power_of_two() {
+            return Some(threads.trailing_zeros() as usize);
+        }
+        each(threads).max_by_key(|thread| self.last_event(*thread))
+    }
+
+    /// What it costs to come here, and to go on with a thread, by the steps that are here in the order of the execution,
+    /// if that is within the budget.
+    pub(crate) fn cost_in_order(&mut self, next: usize, budget: u32) -> Option<u32> {
+        if self.has_yields {
+            return None;
+        }
+        let mut step = self.latest(self.masks.frontier).map_or(0, |last| self.last_event(last) as usize + 1);
+        let mut undone = std::mem::take(&mut self.undone);
+        let (mut left, mut next, mut cost) = (self.length, next, 0);
+        // As long as something before this step is not here.
+        while left < step && cost <= budget {
+            step -= 1;
+            let Step { thread, number, .. } = self.steps[step];
+            let thread = usize::from(thread);
+            if number < self.taken[thread] {
+                cost += u32::from(thread != next && self.can_go_on(thread) == Can::Now);
+                self.taken[thread] -= 1;
+                for &(object, difference) in self.steps[step].changes(&self.changes) {
+                    let word = &mut self.objects[object as usize].word;
+                    *word = word.wrapping_sub(difference);
+                }
+                undone.push(step as u32);
+                (left, next) = (left - 1, thread);
+                if self.can_go_on(thread) == Can::Not {
+                    cost = budget + 1;
+                }
+            }
+        }
+        if let Some(last) = left.checked_sub(1).map(|last| &self.steps[last]).filter(|_| cost <= budget) {
+            let last_thread = usize::from(last.thread);
+            cost +=
+                last.costs.run + u32::from(last_thread != next && self.can_go_on(last_thread) == Can::Now);
+        }
+        for step in undone.drain(..).rev() {
+            let step = &self.steps[step as usize];
+            self.taken[usize::from(step.thread)] += 1;
+            for &(object, difference) in step.changes(&self.changes) {
+                let word = &mut self.objects[object as usize].word;
+                *word = word.wrapping_add(difference);
+            }
+        }
+        self.undone = undone;
+        (cost <= budget).then_some(cost)
     }
 
     /// The threads whose last step nothing depends on.

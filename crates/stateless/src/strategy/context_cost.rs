@@ -77,6 +77,20 @@ pub(crate) struct Marked<'c> {
     into: u16,
 }
 
+/// How a search has come where it is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Way {
+    /// By the steps of the execution in their order, as far as they are there; that order costs too much.
+    in_order: bool,
+    /// So many steps there was no other way.
+    length: u32,
+}
+
+impl Way {
+    /// Of so many states that the search had to go through, one gets a place in the table.
+    const UNKNOWN: u32 = 8;
+}
+
 /// A step from a state by the thread with this name; with 0, or a value that it chooses plus 1.
 #[inline]
 fn step(state: u128, name: u64, value: u32) -> u128 {
@@ -257,6 +271,11 @@ impl ContextCost {
         thread: usize,
         budget: u32,
     ) -> u32 {
+        self.search(state, here, thread, budget, Way::default())
+    }
+
+    /// The same, on the way back from a state that was asked about.
+    fn search(&mut self, state: &mut Lattice, here: &mut Here, thread: usize, budget: u32, way: Way) -> u32 {
         if here.allowed >> thread & 1 == 0 {
             return NEVER;
         }
@@ -264,7 +283,7 @@ impl ContextCost {
             return 0;
         }
         let switches = here.preemptible & !(1 << thread);
-        let (mut unknown, mut over) = (0, false);
+        let (mut unknown, mut over): (Threads, bool) = (0, false);
         for last in each(here.frontier) {
             let price = (switches >> last & 1) as u32;
             if price > budget {
@@ -282,11 +301,20 @@ impl ContextCost {
         if others && state.preempted(thread, Runs::Next, budget) > budget {
             return budget + 1;
         }
+        let length = if unknown.is_power_of_two() { way.length + 1 } else { 0 };
         // What the execution did last is asked first: that leads back to where it has been.
-        while let Some(last) = each(unknown).max_by_key(|thread| state.last_event(*thread)) {
+        let latest = state.latest(here.frontier);
+        while let Some(last) = state.latest(unknown) {
             unknown &= !(1 << last);
             let price = (switches >> last & 1) as u32;
-            let cost = self.of_arrival(state, here, last, budget - price);
+            let in_order = Some(last) == latest;
+            if in_order
+                && !way.in_order
+                && let Some(cost) = state.cost_in_order(thread, budget)
+            {
+                return cost;
+            }
+            let cost = self.search_back(state, here, last, budget - price, Way { in_order, length });
             if cost + price <= budget {
                 return cost + price;
             }
@@ -303,11 +331,25 @@ impl ContextCost {
         last: usize,
         budget: u32,
     ) -> u32 {
+        self.search_back(state, here, last, budget, Way::default())
+    }
+
+    /// The same, on the way back from a state that was asked about.
+    fn search_back(
+        &mut self,
+        state: &mut Lattice,
+        here: &mut Here,
+        last: usize,
+        budget: u32,
+        way: Way,
+    ) -> u32 {
         let removed = state.remove(last);
         let mut before = self.look(state);
-        let cost = self.of_step(state, &mut before, last, budget);
+        let cost = self.search(state, &mut before, last, budget, way);
         state.put_back(last, &removed);
-        self.note_arrival(state, here, last, budget, cost);
+        if way.length % Way::UNKNOWN == 0 {
+            self.note_arrival(state, here, last, budget, cost);
+        }
         cost
     }
 
