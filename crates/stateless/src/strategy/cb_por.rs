@@ -553,7 +553,7 @@ impl Marks {
             }
             let mut last = last;
             let length = state.len();
-            if state.was_run(last).is_some() {
+            if here.was_run(last) {
                 self.cut |= state.go_back();
             }
             if state.len() < length {

@@ -25,7 +25,7 @@ use selvedge_core::ThreadId;
 use self::states::{ARRIVALS, At, Costs, State, States, THREADS};
 use crate::coverage::{HashedMap, HashedSet};
 use crate::happens_before::{mix, value_hash};
-use crate::lattice::{Lattice, Runs, Threads, each};
+use crate::lattice::{Costs as Spent, Lattice, Runs, Threads, each};
 
 /// More than any bound.
 pub(crate) const NEVER: u32 = u16::MAX as u32;
@@ -59,9 +59,17 @@ pub(crate) struct Here {
     /// The threads that can be chosen.
     pub(crate) allowed: Threads,
     preemptible: Threads,
+    /// If the execution was here: the thread that took the last step, and what that costs.
+    run: Option<(u8, Spent)>,
 }
 
 impl Here {
+    /// Whether the execution was here with the step of a thread.
+    #[inline]
+    pub(crate) fn was_run(&self, last: usize) -> bool {
+        self.run.is_some_and(|(thread, _)| usize::from(thread) == last)
+    }
+
     /// Whether it is in the table.
     #[inline]
     pub(crate) fn has_place(&self) -> bool {
@@ -179,7 +187,7 @@ impl ContextCost {
     pub(crate) fn leads_to_mark(&mut self, state: &Lattice, event: usize) {
         if self.all_values_lead_on(state, event) {
             let (hash, at) = (state.hash, Some(self.states.find(state.hash)));
-            let mut here = Here { hash, at, frontier: 0, allowed: 0, preemptible: 0 };
+            let mut here = Here { hash, at, frontier: 0, allowed: 0, preemptible: 0, run: None };
             self.step_leads_on(state, &mut here, state.step(event).0.index());
         }
     }
@@ -247,7 +255,7 @@ impl ContextCost {
     pub(crate) fn look(&mut self, state: &Lattice) -> Here {
         let (allowed, preemptible) = state.allowed();
         let at = self.states.get(state.hash);
-        Here { hash: state.hash, at, frontier: state.frontier(), allowed, preemptible }
+        Here { hash: state.hash, at, frontier: state.frontier(), allowed, preemptible, run: state.was_run() }
     }
 
     /// The threads that can be chosen in a state and whose steps do not lead to a marked one.
@@ -271,7 +279,7 @@ impl ContextCost {
         thread: usize,
         budget: u32,
     ) -> u32 {
-        self.search(state, here, thread, budget, Way::default())
+        self.search(state, here, thread, budget, Way { in_order: false, length: Way::UNKNOWN - 1 })
     }
 
     /// The same, on the way back from a state that was asked about.
@@ -312,6 +320,9 @@ impl ContextCost {
                 && !way.in_order
                 && let Some(cost) = state.cost_in_order(thread, budget)
             {
+                if length % Way::UNKNOWN == 0 {
+                    self.note_arrival(state, here, last, budget - price, cost - price);
+                }
                 return cost;
             }
             let cost = self.search_back(state, here, last, budget - price, Way { in_order, length });
@@ -380,7 +391,9 @@ impl ContextCost {
                 return Some(least);
             }
         }
-        if let Some(costs) = state.was_run(last) {
+        if let Some((thread, costs)) = here.run
+            && usize::from(thread) == last
+        {
             if costs.run <= budget {
                 return Some(costs.run);
             }
