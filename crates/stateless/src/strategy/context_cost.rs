@@ -97,6 +97,8 @@ struct Way {
 impl Way {
     /// Of so many states that the search had to go through, one gets a place in the table.
     const UNKNOWN: u32 = 8;
+    /// As long as there are no more in it than so many, which are at hand, each gets one.
+    const AT_HAND: usize = 1 << 14;
 }
 
 /// A step from a state by the thread with this name; with 0, or a value that it chooses plus 1.
@@ -320,7 +322,7 @@ impl ContextCost {
                 && !way.in_order
                 && let Some(cost) = state.cost_in_order(thread, budget)
             {
-                if length % Way::UNKNOWN == 0 {
+                if self.is_noted(length) {
                     self.note_arrival(state, here, last, budget - price, cost - price);
                 }
                 return cost;
@@ -358,10 +360,16 @@ impl ContextCost {
         let mut before = self.look(state);
         let cost = self.search(state, &mut before, last, budget, way);
         state.put_back(last, &removed);
-        if way.length % Way::UNKNOWN == 0 {
+        if self.is_noted(way.length) {
             self.note_arrival(state, here, last, budget, cost);
         }
         cost
+    }
+
+    /// Whether a state gets a place in the table that a search had to go through, after so many others.
+    #[inline]
+    fn is_noted(&self, length: u32) -> bool {
+        length % Way::UNKNOWN == 0 || self.states.len() < Way::AT_HAND
     }
 
     /// The same where it was worked out before, the execution at hand was there, or preemptions are certain.
