@@ -3,7 +3,7 @@
 
 mod trail;
 
-use selvedge_core::{Access, Decision, ObjectId, Op, OpKind, ThreadId};
+use selvedge_core::{Access, Decision, Op, OpKind, ThreadId};
 
 pub(crate) use self::trail::Trail;
 
@@ -56,17 +56,16 @@ pub(crate) struct Graph {
     pub(crate) threads: Vec<ThreadLine>,
     /// For each event, how many steps of each thread happened before it, itself included.
     clocks: Vec<u32>,
-    /// How many words a clock has: at least as many as there are threads.
+    /// How many words a clock has: more than there are threads, and a multiple of [`CHUNK`].
     stride: usize,
     /// What events did to objects, in their order.
     touches: Vec<Touch>,
-    /// For each object and thread, the last of these, as an index, or [`NONE`].
+    /// For each object a row of `stride`: for each thread the last of these, as an index, or [`NONE`]; and at
+    /// the end of the row the last that wrote the object.
     last: Vec<u32>,
-    /// For each object, the last of these that wrote it, as an index, or [`NONE`].
-    last_write: Vec<u32>,
     pub(crate) words: Words,
-    /// The event that each decision belongs to.
-    pub(crate) event_of: Vec<u32>,
+    /// What each thread is about to do, where races with that are collected; nothing, if it has ended.
+    next: Vec<Op>,
     /// The races that the last execution has and the one before it did not have.
     pub(crate) races: Vec<Race>,
     /// The same for [`Races::Reduced`].
@@ -89,10 +88,15 @@ struct Scratch {
     races: Vec<Race>,
 }
 
-/// An access of an event to an object. The others are indices, or [`NONE`].
+/// An access of an event to an object. The last three are indices, or [`NONE`].
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     event: u32,
+    /// The event's thread, and how many steps that had taken before.
+    thread: u32,
+    number: u32,
+    /// Where the object's row begins in [`Graph::last`].
+    row: u32,
     /// The thread's access to the object before this one.
     before: u32,
     /// The thread's last access up to this one that wrote the object.
@@ -103,6 +107,9 @@ struct Touch {
 
 /// No access.
 const NONE: u32 = u32::MAX;
+
+/// So many words of a clock are copied at once.
+const CHUNK: usize = 4;
 
 /// Which races to collect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,11 +162,10 @@ impl Graph {
     pub(crate) fn update(&mut self, execution: &Finished<'_>, mode: Races) -> usize {
         let record = execution.record;
         let threads = record.threads();
-        if threads > self.stride {
+        if threads >= self.stride {
             self.clear();
-            self.stride = threads + 1;
+            self.stride = (threads + 1).next_multiple_of(CHUNK);
             self.last.clear();
-            self.last_write.clear();
         }
         let begin = self.keep_common(record.decisions());
         let common = self.events.len();
@@ -170,6 +176,13 @@ impl Graph {
         for (index, line) in self.threads.iter_mut().enumerate() {
             line.name = record.name(ThreadId(index as u32));
         }
+        self.next.clear();
+        if mode.all() {
+            self.next.extend(self.threads.iter().map(|line| match line.pending.get(line.events.len()) {
+                Some((op, _)) if !line.ended => *op,
+                _ => Op::default(),
+            }));
+        }
         self.words.threads(threads);
         self.decisions.extend_from_slice(&record.decisions()[begin..]);
         if begin == 0 {
@@ -179,44 +192,50 @@ impl Graph {
         let mut changes = &changes[changes.partition_point(|change| (change.0 as usize) < begin)..];
         let signals = record.signals();
         let mut signals = &signals[signals.partition_point(|signal| (signal.0 as usize) < begin)..];
+        let (decisions, points) = (record.decisions(), record.points());
         let (mut point, mut thread) = (0, ThreadId(0));
-        let decisions = record.decisions();
-        for (index, made) in record.points().iter().enumerate().skip(begin) {
+        for index in begin..points.len() {
             match decisions[index] {
                 Decision::Thread(chosen) => (point, thread) = (index, chosen),
-                Decision::Value(value) => self.choices.push((value, made.arity)),
+                Decision::Value(value) => {
+                    // The events before this one have no more choices.
+                    self.choices_at.resize(self.events.len(), self.choices.len() as u32);
+                    self.choices.push((value, points[index].arity));
+                }
             }
-            self.event_of.push(self.events.len() as u32);
-            if matches!(decisions.get(index + 1), Some(Decision::Value(_))) {
+            if let Some(Decision::Value(_)) = decisions.get(index + 1) {
                 continue;
             }
-            let number = self.threads[thread.index()].events.len() as u32;
-            let op = made.op;
+            let event = self.events.len() as u32;
+            let op = points[index].op;
             let objects = self.words.known();
-            let event = Event { thread, number, op, point: point as u32, objects, joins: false, raced: 0 };
-            if mode.reduced() {
-                self.note_enabled(record, point);
-            }
-            self.choices_at.push(self.choices.len() as u32);
-            let number = self.events.len() as u32;
-            while let Some(((at, object, difference), rest)) = changes.split_first()
-                && *at as usize == index
+            while let Some((&(at, object, difference), rest)) = changes.split_first()
+                && at as usize == index
             {
-                self.words.changed(*object as usize, number, *difference);
+                self.words.changed(object as usize, event, difference);
                 changes = rest;
             }
-            while let Some(((at, thread), rest)) = signals.split_first()
-                && *at as usize == index
+            while let Some((&(at, signalled), rest)) = signals.split_first()
+                && at as usize == index
             {
-                let taken = self.threads[thread.index()].events.len() as u32;
-                self.words.signalled(*thread, number, taken);
+                let taken = self.threads[signalled.index()].events.len() as u32;
+                self.words.signalled(signalled, event, taken);
                 signals = rest;
             }
-            self.push(event, index + 1 == record.len() && execution.stopped, mode);
+            let after_all = index + 1 == points.len() && execution.stopped;
+            let joined = self.add(thread, op, point as u32, objects, after_all);
+            if joined && mode.reduced() {
+                self.reduced_races(thread, &op, Some(event as usize));
+            }
+            if mode.all() {
+                self.races_with(event, thread, &op);
+            }
             self.note_pending(record, index + 1, mode);
         }
+        self.choices_at.resize(self.events.len(), self.choices.len() as u32);
         self.stopped = execution.stopped;
         if mode.reduced() {
+            self.note_enabled(record, common);
             for thread in 0..threads {
                 let line = &self.threads[thread];
                 if let (Some(&(op, _)), false) = (line.pending.get(line.events.len()), line.ended) {
@@ -244,7 +263,10 @@ impl Graph {
         if let Some(Decision::Value(_)) = decisions.get(common) {
             common = common.saturating_sub(1);
         }
-        let kept = self.event_of.get(common).map_or(self.events.len(), |event| *event as usize);
+        let kept = match self.decisions.len() {
+            all if common == all => self.events.len(),
+            _ => self.event_of(common),
+        };
         let begin = self.events.get(kept).map_or(common, |event| event.point as usize);
         self.truncate(kept);
         begin
@@ -253,15 +275,11 @@ impl Graph {
     /// Forgets all but the first so many events.
     fn truncate(&mut self, kept: usize) {
         let begin = self.events.get(kept).map_or(self.decisions.len(), |event| event.point as usize);
-        for index in (kept..self.events.len()).rev() {
-            let event = self.events[index];
-            let first = event.op.object.filter(|_| event.op.access != Access::None);
-            for object in event.op.also.into_iter().chain(first) {
-                let touch = self.touches.pop().expect("an event's accesses are noted");
-                self.last[object.index() * self.stride + event.thread.index()] = touch.before;
-                self.last_write[object.index()] = touch.write_before;
-            }
-            self.threads[event.thread.index()].events.pop();
+        let touches = self.touches.partition_point(|touch| (touch.event as usize) < kept);
+        for touch in self.touches.drain(touches..).rev() {
+            let row = &mut self.last[touch.row as usize..touch.row as usize + self.stride];
+            row[touch.thread as usize] = touch.before;
+            row[self.stride - 1] = touch.write_before;
         }
         let objects = self.events.get(kept).map(|event| event.objects);
         self.words.truncate(kept as u32, if kept == 0 { Some(0) } else { objects });
@@ -271,8 +289,8 @@ impl Graph {
         self.choices_at.truncate(kept);
         self.choices.truncate(self.choices_at.last().map_or(0, |end| *end as usize));
         self.decisions.truncate(begin);
-        self.event_of.truncate(begin);
         for line in &mut self.threads {
+            line.events.truncate(line.events.partition_point(|event| (*event as usize) < kept));
             let exists = match line.creator {
                 Some(creator) => (creator as usize) < kept,
                 None => kept > 0 && !line.pending.is_empty(),
@@ -289,10 +307,26 @@ impl Graph {
         }
     }
 
-    fn note_enabled(&mut self, record: &Record, point: usize) {
-        let enabled = record.enabled_words(&record.points()[point]);
-        for word in 0..self.stride.div_ceil(64) {
-            self.enabled_before.push(enabled.get(word).copied().unwrap_or(0));
+    /// The event that a decision belongs to.
+    pub(crate) fn event_of(&self, decision: usize) -> usize {
+        // Where no values are chosen, each decision has its event.
+        match self.events.get(decision) {
+            Some(event) if event.point as usize == decision => decision,
+            _ => self.events.partition_point(|event| event.point as usize <= decision) - 1,
+        }
+    }
+
+    /// Notes which threads could have been chosen, for the events from this one on.
+    fn note_enabled(&mut self, record: &Record, first: usize) {
+        for event in &self.events[first..] {
+            let enabled = record.enabled_words(&record.points()[event.point as usize]);
+            if self.stride <= 64 {
+                self.enabled_before.push(enabled.first().copied().unwrap_or(0));
+                continue;
+            }
+            for word in 0..self.stride.div_ceil(64) {
+                self.enabled_before.push(enabled.get(word).copied().unwrap_or(0));
+            }
         }
     }
 
@@ -306,9 +340,8 @@ impl Graph {
     fn note_pending(&mut self, record: &Record, step: usize, mode: Races) {
         for pending in record.pending(step) {
             let index = pending.thread.index();
-            let objects = pending.gate.object.max(pending.op.object).max(pending.op.also);
-            if let Some(last) = objects {
-                self.words.initial(last.index(), record);
+            for object in [pending.gate.object, pending.op.object, pending.op.also].into_iter().flatten() {
+                self.words.initial(object.index(), record);
             }
             let line = &mut self.threads[index];
             if line.pending.is_empty() && index > 0 {
@@ -317,28 +350,50 @@ impl Graph {
             if line.pending.len() == line.events.len() {
                 line.pending.push((pending.op, pending.gate));
                 if mode.all() && !line.ended {
-                    self.all_races(ThreadId(index as u32), &pending.op);
+                    self.next[index] = pending.op;
+                    self.all_races(pending.thread, &pending.op);
                 }
             }
         }
     }
 
     /// The most recent dependent step of each other thread (Algorithm 2, line 6).
+    #[inline]
     fn all_races(&mut self, thread: ThreadId, op: &Op) {
-        let first = op.object.filter(|_| op.access != Access::None);
-        if first.or(op.also).is_none() {
+        if op.also.is_none() {
+            let Some(object) = op.object else { return };
+            let row = object.index() * self.stride;
+            if op.access == Access::None || row >= self.last.len() {
+                return;
+            }
+            if op.access == Access::Read && self.last[row + self.stride - 1] == NONE {
+                return;
+            }
+            for other in 0..self.threads.len() {
+                let mut touch = self.last[row + other];
+                if touch != NONE && op.access == Access::Read {
+                    touch = self.touches[touch as usize].write;
+                }
+                if touch != NONE && other != thread.index() {
+                    self.note_race(self.touches[touch as usize].event, thread);
+                }
+            }
             return;
         }
         for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
-            let last = |object: Option<ObjectId>, access| {
-                let touch = *self.last.get(object?.index() * self.stride + other)?;
-                let touch = self.touches.get(touch as usize)?;
-                let touch =
-                    if access == Access::Read { self.touches.get(touch.write as usize)? } else { touch };
-                Some(touch.event)
-            };
-            if let Some(event) = last(first, op.access).max(last(op.also, Access::Write)) {
+            if let Some(event) = self.last_dependent(other, op, |_| Some(true)) {
                 self.note_race(event, thread);
+            }
+        }
+    }
+
+    /// The races of an event, which was just added, with what the other threads are about to do.
+    #[inline]
+    fn races_with(&mut self, event: u32, thread: ThreadId, op: &Op) {
+        self.next[thread.index()] = Op::default();
+        for other in 0..self.next.len() {
+            if self.next[other].conflicts_with(op) {
+                self.note_race(event, ThreadId(other as u32));
             }
         }
     }
@@ -538,110 +593,108 @@ impl Graph {
         }
     }
 
-    fn push(&mut self, event: Event, after_all: bool, mode: Races) {
-        let joined = self.add(event, after_all);
-        let index = self.events.len() - 1;
-        if mode.reduced() && joined {
-            self.reduced_races(event.thread, &event.op, Some(index));
-        }
-        self.access(index);
-        if mode.all() {
-            for other in (0..self.threads.len()).filter(|other| *other != event.thread.index()) {
-                let line = &self.threads[other];
-                if let (Some((op, _)), false) = (line.pending.get(line.events.len()), line.ended)
-                    && op.conflicts_with(&event.op)
-                {
-                    self.note_race(index as u32, ThreadId(other as u32));
-                }
-            }
-        }
-    }
-
-    /// Adds an event with its clock. Says whether more happened before it than before its thread's last one.
-    fn add(&mut self, event: Event, after_all: bool) -> bool {
-        let index = self.events.len();
-        let thread = event.thread.index();
-        let line = &mut self.threads[thread];
+    /// Adds an event with its clock and its accesses. Says whether more happened before it than before its
+    /// thread's last one.
+    #[inline]
+    fn add(&mut self, thread: ThreadId, op: Op, point: u32, objects: u32, after_all: bool) -> bool {
+        let Graph { clocks, stride, events, threads, .. } = self;
+        let event = events.len() as u32;
+        let line = &mut threads[thread.index()];
+        let number = line.events.len() as u32;
         let before = line.events.last().copied().or(line.creator);
-        line.events.push(index as u32);
-        line.ended = event.op.kind == OpKind::End;
-        let Graph { clocks, stride, touches, last, last_write, events, threads, .. } = self;
-        let stride = *stride;
+        line.events.push(event);
+        line.ended = op.kind == OpKind::End;
         let base = clocks.len();
         match before {
             Some(before) => {
-                let before = before as usize * stride;
-                clocks.extend_from_within(before..before + stride);
-            }
-            None => clocks.resize(base + stride, 0),
-        }
-        let (past, clock) = clocks.split_at_mut(base);
-        let mut joined = after_all;
-        let mut comes_after = |touch: u32| {
-            let earlier = touches[touch as usize].event as usize;
-            let earlier_event = &events[earlier];
-            if earlier_event.number >= clock[earlier_event.thread.index()] {
-                joined = true;
-                join(clock, &past[earlier * stride..(earlier + 1) * stride]);
-            }
-        };
-        for (object, access) in event.op.touches() {
-            let object = object.index();
-            let Some(&write) = last_write.get(object) else { continue };
-            match access {
-                Access::None => {}
-                Access::Read if write == NONE => {}
-                Access::Read => comes_after(write),
-                Access::Write => {
-                    let all = &last[object * stride..(object + 1) * stride];
-                    all.iter().filter(|touch| **touch != NONE).for_each(|touch| comes_after(*touch));
+                let before = before as usize * *stride;
+                for chunk in (before..before + *stride).step_by(CHUNK) {
+                    let words: &[u32; CHUNK] =
+                        clocks[chunk..].first_chunk().expect("a clock has whole chunks");
+                    let words = *words;
+                    clocks.extend_from_slice(&words);
                 }
             }
+            None => clocks.resize(base + *stride, 0),
         }
         if after_all {
-            for (mine, line) in clock.iter_mut().zip(threads) {
+            for (mine, line) in clocks[base..].iter_mut().zip(&*threads) {
                 *mine = line.events.len() as u32;
             }
         }
-        clock[thread] = event.number + 1;
-        events.push(Event { joins: joined || event.number == 0, ..event });
+        clocks[base + thread.index()] = number + 1;
+        let mut joined = after_all;
+        if let Some(object) = op.object
+            && op.access != Access::None
+        {
+            joined |= self.touch(object.index(), op.access, event, thread, number);
+        }
+        if let Some(object) = op.also {
+            joined |= self.touch_also(object.index(), event, thread, number);
+        }
+        let joins = joined || number == 0;
+        self.events.push(Event { thread, number, op, point, objects, joins, raced: 0 });
         joined
     }
 
-    /// Adds an event to the accesses of its objects.
-    fn access(&mut self, index: usize) {
-        let event = self.events[index];
-        for (object, access) in event.op.touches().filter(|(_, access)| *access != Access::None) {
-            let object = object.index();
-            if self.last_write.len() <= object {
-                self.last_write.resize(object + 1, NONE);
-                self.last.resize((object + 1) * self.stride, NONE);
-            }
-            let this = self.touches.len() as u32;
-            let last = &mut self.last[object * self.stride + event.thread.index()];
-            let (before, write_before) = (*last, self.last_write[object]);
-            *last = this;
-            let write = if access == Access::Write {
-                self.last_write[object] = this;
-                this
-            } else if before == NONE {
-                NONE
-            } else {
-                self.touches[before as usize].write
-            };
-            self.touches.push(Touch { event: index as u32, before, write, write_before });
+    /// Adds an access of the event that is being added. Says whether more happened before it than was known.
+    #[inline]
+    fn touch(&mut self, object: usize, access: Access, event: u32, thread: ThreadId, number: u32) -> bool {
+        let Graph { clocks, stride, touches, last, threads, .. } = self;
+        let stride = *stride;
+        let row = object * stride;
+        if last.len() <= row {
+            last.resize(row + stride, NONE);
         }
+        let last = &mut last[row..row + stride];
+        let base = clocks.len() - stride;
+        let mut joined = false;
+        let (before, write_before) = (last[thread.index()], last[stride - 1]);
+        let this = touches.len() as u32;
+        let write = if access == Access::Write {
+            for (touch, other) in last[..threads.len()].iter().zip(base..) {
+                if *touch != NONE
+                    && let touch = &touches[*touch as usize]
+                    && touch.number >= clocks[other]
+                {
+                    joined = true;
+                    join_event(clocks, stride, touch.event);
+                }
+            }
+            last[stride - 1] = this;
+            this
+        } else {
+            if write_before != NONE
+                && let touch = &touches[write_before as usize]
+                && touch.number >= clocks[base + touch.thread as usize]
+            {
+                joined = true;
+                join_event(clocks, stride, touch.event);
+            }
+            if before == NONE { NONE } else { touches[before as usize].write }
+        };
+        last[thread.index()] = this;
+        let (thread, row) = (thread.0, row as u32);
+        touches.push(Touch { event, thread, number, row, before, write, write_before });
+        joined
+    }
+
+    /// The same for the second object of an operation, which few have.
+    #[cold]
+    fn touch_also(&mut self, object: usize, event: u32, thread: ThreadId, number: u32) -> bool {
+        self.touch(object, Access::Write, event, thread, number)
     }
 
     /// The accesses to an object that another, of this kind, comes after; of those that come after each other,
     /// the last.
     #[inline]
     fn past(&self, object: usize, access: Access, mut each: impl FnMut(usize)) {
-        let Some(&write) = self.last_write.get(object) else { return };
+        let Some(row) = self.last.get(object * self.stride..(object + 1) * self.stride) else { return };
+        let (write, threads) = row.split_last().expect("a row has its write");
         let last = match access {
             Access::None => &[],
-            Access::Read => std::slice::from_ref(&write),
-            Access::Write => &self.last[object * self.stride..(object + 1) * self.stride],
+            Access::Read => std::slice::from_ref(write),
+            Access::Write => threads,
         };
         for &touch in last.iter().filter(|touch| **touch != NONE) {
             each(self.touches[touch as usize].event as usize);
@@ -668,6 +721,13 @@ impl Graph {
         let event = &self.events[first];
         self.clock(second)[event.thread.index()] > event.number
     }
+}
+
+/// Makes the last of these clocks the later of itself and an event's.
+#[inline(never)]
+fn join_event(clocks: &mut [u32], stride: usize, event: u32) {
+    let (past, clock) = clocks.split_at_mut(clocks.len() - stride);
+    join(clock, &past[event as usize * stride..(event as usize + 1) * stride]);
 }
 
 /// Makes a clock the later of itself and another, thread by thread.

@@ -346,7 +346,7 @@ impl Backtracking {
                 }
             }
             if let Decision::Thread(_) = record.decisions()[index]
-                && let Some(event) = self.graph.events.get(self.graph.event_of[index] as usize)
+                && let Some(event) = self.graph.events.get(self.graph.event_of(index))
             {
                 self.path[index].op = event.op;
             }
