@@ -73,6 +73,14 @@ struct Details {
 }
 
 impl Details {
+    #[cold]
+    fn note_initial(&mut self, object: usize, word: (u32, u64)) {
+        if object >= self.initial.len() {
+            self.initial.resize(object + 1, None);
+        }
+        self.initial[object] = Some(word);
+    }
+
     /// Takes over what another execution has of its first decisions, which ours has too.
     fn begin_as(&mut self, before: &Details, kept: usize) {
         let begin = before.pending_at.get(kept).map_or(before.pending.len(), |begin| *begin as usize);
@@ -245,8 +253,12 @@ impl Record {
     #[inline]
     pub(crate) fn note_pending(&mut self, pending: Pending) {
         let details = &mut self.details;
-        while details.pending_at.len() <= self.decisions.len() {
-            details.pending_at.push(details.pending.len() as u32);
+        let begin = details.pending.len() as u32;
+        if details.pending_at.len() == self.decisions.len() {
+            details.pending_at.push(begin);
+        } else if details.pending_at.len() < self.decisions.len() {
+            // None became known before choices of values.
+            details.pending_at.resize(self.decisions.len() + 1, begin);
         }
         details.pending.push(pending);
     }
@@ -258,10 +270,8 @@ impl Record {
         if let Some(Some(_)) = initial.get(object) {
             return;
         }
-        if object >= initial.len() {
-            initial.resize(object + 1, None);
-        }
-        initial[object] = Some((self.decisions.len() as u32, word()));
+        let now = (self.decisions.len() as u32, word());
+        self.details.note_initial(object, now);
     }
 
     /// Notes that there is a thread.
