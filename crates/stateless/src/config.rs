@@ -80,7 +80,11 @@ impl Words {
         let (initial, changes) = &mut self.objects[object];
         let word = changes.last().map_or(*initial, |change| change.word).wrapping_add(difference);
         changes.push(Change { event, difference, word });
-        self.log.push((event, object as u32, difference));
+    }
+
+    /// Keeps what steps changed, in their order.
+    pub(crate) fn log(&mut self, changes: &[(u32, u32, u64)]) {
+        self.log.extend_from_slice(changes);
     }
 
     /// What a step and those after it changed, in their order: the step, the object, and the difference.

@@ -3,13 +3,13 @@
 
 mod trail;
 
-use selvedge_core::{Access, Decision, Op, OpKind, ThreadId};
+use selvedge_core::{Access, Decision, ObjectId, Op, OpKind, ThreadId};
 
 pub(crate) use self::trail::Trail;
 
 use crate::config::{Status, Words};
 use crate::gate::Gate;
-use crate::record::Record;
+use crate::record::{Pending, Record};
 use crate::strategy::Finished;
 
 /// One step of an execution.
@@ -56,12 +56,12 @@ pub(crate) struct Graph {
     pub(crate) threads: Vec<ThreadLine>,
     /// For each event, how many steps of each thread happened before it, itself included.
     clocks: Vec<u32>,
-    /// How many words a clock has: more than there are threads, and a multiple of [`CHUNK`].
+    /// How many words a clock has: at least as many as there are threads, and a multiple of [`CHUNK`].
     stride: usize,
     /// What events did to objects, in their order.
     touches: Vec<Touch>,
-    /// For each object a row of `stride`: for each thread the last of these, as an index, or [`NONE`]; and at
-    /// the end of the row the last that wrote the object.
+    /// For each object a row, of `stride + 2`: for each thread the last of these, as an index, or [`NONE`]; at
+    /// the end of the row the last of any thread, and the last that wrote the object.
     last: Vec<u32>,
     pub(crate) words: Words,
     /// What each thread is about to do, where races with that are collected; nothing, if it has ended.
@@ -88,7 +88,7 @@ struct Scratch {
     races: Vec<Race>,
 }
 
-/// An access of an event to an object. The last three are indices, or [`NONE`].
+/// An access of an event to an object. The last four are indices, or [`NONE`].
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     event: u32,
@@ -101,7 +101,9 @@ struct Touch {
     before: u32,
     /// The thread's last access up to this one that wrote the object.
     write: u32,
-    /// The last access of any thread before this one that wrote the object.
+    /// The last access of any thread before this one.
+    any_before: u32,
+    /// The last of these that wrote the object.
     write_before: u32,
 }
 
@@ -162,9 +164,9 @@ impl Graph {
     pub(crate) fn update(&mut self, execution: &Finished<'_>, mode: Races) -> usize {
         let record = execution.record;
         let threads = record.threads();
-        if threads >= self.stride {
+        if threads > self.stride {
             self.clear();
-            self.stride = (threads + 1).next_multiple_of(CHUNK);
+            self.stride = threads.next_multiple_of(CHUNK);
             self.last.clear();
         }
         let begin = self.keep_common(record.decisions());
@@ -185,11 +187,15 @@ impl Graph {
         }
         self.words.threads(threads);
         self.decisions.extend_from_slice(&record.decisions()[begin..]);
+        let (pending, pending_at) = record.all_pending();
+        let pending_from = |step: usize| pending_at.get(step).map_or(pending.len(), |at| *at as usize);
+        let mut noted = pending_from(begin + 1);
         if begin == 0 {
-            self.note_pending(record, 0, mode);
+            pending[..noted].iter().for_each(|pending| self.note_first(pending, record, mode));
         }
         let changes = record.changes();
-        let mut changes = &changes[changes.partition_point(|change| (change.0 as usize) < begin)..];
+        let all_changes = &changes[changes.partition_point(|change| (change.0 as usize) < begin)..];
+        let mut changes = all_changes;
         let signals = record.signals();
         let mut signals = &signals[signals.partition_point(|signal| (signal.0 as usize) < begin)..];
         let (decisions, points) = (record.decisions(), record.points());
@@ -230,9 +236,14 @@ impl Graph {
             if mode.all() {
                 self.races_with(event, thread, &op);
             }
-            self.note_pending(record, index + 1, mode);
+            let until = pending_from(index + 2);
+            while noted < until {
+                self.note_pending(&pending[noted], record, mode);
+                noted += 1;
+            }
         }
         self.choices_at.resize(self.events.len(), self.choices.len() as u32);
+        self.note_changes(all_changes);
         self.stopped = execution.stopped;
         if mode.reduced() {
             self.note_enabled(record, common);
@@ -277,9 +288,10 @@ impl Graph {
         let begin = self.events.get(kept).map_or(self.decisions.len(), |event| event.point as usize);
         let touches = self.touches.partition_point(|touch| (touch.event as usize) < kept);
         for touch in self.touches.drain(touches..).rev() {
-            let row = &mut self.last[touch.row as usize..touch.row as usize + self.stride];
+            let row = &mut self.last[touch.row as usize..touch.row as usize + self.stride + 2];
             row[touch.thread as usize] = touch.before;
-            row[self.stride - 1] = touch.write_before;
+            row[self.stride] = touch.any_before;
+            row[self.stride + 1] = touch.write_before;
         }
         let objects = self.events.get(kept).map(|event| event.objects);
         self.words.truncate(kept as u32, if kept == 0 { Some(0) } else { objects });
@@ -318,15 +330,32 @@ impl Graph {
 
     /// Notes which threads could have been chosen, for the events from this one on.
     fn note_enabled(&mut self, record: &Record, first: usize) {
+        let Some(begin) = self.events.get(first).map(|event| &record.points()[event.point as usize]) else {
+            return;
+        };
+        let words = record.enabled_words_from(begin);
+        if self.stride <= 64 && words.len() == self.events.len() - first {
+            // Each event has its word.
+            self.enabled_before.extend_from_slice(words);
+            return;
+        }
         for event in &self.events[first..] {
             let enabled = record.enabled_words(&record.points()[event.point as usize]);
-            if self.stride <= 64 {
-                self.enabled_before.push(enabled.first().copied().unwrap_or(0));
-                continue;
-            }
             for word in 0..self.stride.div_ceil(64) {
                 self.enabled_before.push(enabled.get(word).copied().unwrap_or(0));
             }
+        }
+    }
+
+    /// Keeps what the steps that these decisions completed changed, in their order.
+    fn note_changes(&mut self, changes: &[(u32, u32, u64)]) {
+        if self.choices.is_empty() {
+            // Each event has its decision.
+            self.words.log(changes);
+            return;
+        }
+        for &(decision, object, difference) in changes {
+            self.words.log(&[(self.event_of(decision as usize) as u32, object, difference)]);
         }
     }
 
@@ -336,50 +365,44 @@ impl Graph {
         word >> (thread % 64) & 1 == 1
     }
 
-    /// Notes what the thread that has just taken a step, and threads that are new, will do next.
-    fn note_pending(&mut self, record: &Record, step: usize, mode: Races) {
-        for pending in record.pending(step) {
-            let index = pending.thread.index();
-            for object in [pending.gate.object, pending.op.object, pending.op.also].into_iter().flatten() {
-                self.words.initial(object.index(), record);
-            }
-            let line = &mut self.threads[index];
-            if line.pending.is_empty() && index > 0 {
-                line.creator = self.events.len().checked_sub(1).map(|event| event as u32);
-            }
-            if line.pending.len() == line.events.len() {
-                line.pending.push((pending.op, pending.gate));
-                if mode.all() && !line.ended {
-                    self.next[index] = pending.op;
-                    self.all_races(pending.thread, &pending.op);
+    /// Notes what a thread will do in the beginning.
+    #[cold]
+    fn note_first(&mut self, pending: &Pending, record: &Record, mode: Races) {
+        self.note_pending(pending, record, mode);
+    }
+
+    /// Notes what a thread will do next: the one that has just taken a step, or one that is new.
+    #[inline(always)]
+    fn note_pending(&mut self, pending: &Pending, record: &Record, mode: Races) {
+        let thread = pending.thread;
+        let objects = |object: Option<ObjectId>| object.map_or(0, |object| object.index() + 1);
+        let op = &pending.op;
+        let objects = objects(op.object).max(objects(op.also)).max(objects(pending.gate.object));
+        if objects > self.words.known() as usize {
+            self.words.initial(objects - 1, record);
+        }
+        let line = &mut self.threads[thread.index()];
+        if line.pending.is_empty() && thread.0 > 0 {
+            line.creator = self.events.len().checked_sub(1).map(|event| event as u32);
+        }
+        if line.pending.len() == line.events.len() {
+            line.pending.push((pending.op, pending.gate));
+            if mode.all() && !line.ended {
+                self.next[thread.index()] = *op;
+                if op.also.is_some() {
+                    self.all_races(thread, op);
+                } else if let Some(object) = op.object
+                    && op.access != Access::None
+                {
+                    self.races_on(object.index() * (self.stride + 2), thread, op);
                 }
             }
         }
     }
 
     /// The most recent dependent step of each other thread (Algorithm 2, line 6).
-    #[inline]
+    #[cold]
     fn all_races(&mut self, thread: ThreadId, op: &Op) {
-        if op.also.is_none() {
-            let Some(object) = op.object else { return };
-            let row = object.index() * self.stride;
-            if op.access == Access::None || row >= self.last.len() {
-                return;
-            }
-            if op.access == Access::Read && self.last[row + self.stride - 1] == NONE {
-                return;
-            }
-            for other in 0..self.threads.len() {
-                let mut touch = self.last[row + other];
-                if touch != NONE && op.access == Access::Read {
-                    touch = self.touches[touch as usize].write;
-                }
-                if touch != NONE && other != thread.index() {
-                    self.note_race(self.touches[touch as usize].event, thread);
-                }
-            }
-            return;
-        }
         for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
             if let Some(event) = self.last_dependent(other, op, |_| Some(true)) {
                 self.note_race(event, thread);
@@ -387,12 +410,44 @@ impl Graph {
         }
     }
 
+    /// The same for an operation on one object, whose row is given.
+    #[inline]
+    fn races_on(&mut self, row: usize, thread: ThreadId, op: &Op) {
+        let Some(last) = self.last.get(row..row + self.stride + 2) else { return };
+        let mine = last[thread.index()];
+        // When the thread did the same to the object before, and nobody has touched it since, they are known.
+        if mine != NONE
+            && mine == last[self.stride]
+            && let number = self.touches[mine as usize].number as usize
+            && let before = &self.threads[thread.index()].pending[number].0
+            && (before.object, before.access, before.also) == (op.object, op.access, None)
+        {
+            return;
+        }
+        for other in 0..self.threads.len() {
+            let mut touch = self.last[row + other];
+            if touch == NONE || other == thread.index() {
+                continue;
+            }
+            if op.access == Access::Read {
+                touch = self.touches[touch as usize].write;
+            }
+            if touch != NONE {
+                self.note_race(self.touches[touch as usize].event, thread);
+            }
+        }
+    }
+
     /// The races of an event, which was just added, with what the other threads are about to do.
     #[inline]
     fn races_with(&mut self, event: u32, thread: ThreadId, op: &Op) {
-        self.next[thread.index()] = Op::default();
+        self.next[thread.index()].object = None;
+        self.next[thread.index()].also = None;
         for other in 0..self.next.len() {
-            if self.next[other].conflicts_with(op) {
+            let next = &self.next[other];
+            if (next.object == op.object || next.also.is_some() || op.also.is_some())
+                && next.conflicts_with(op)
+            {
                 self.note_race(event, ThreadId(other as u32));
             }
         }
@@ -417,7 +472,7 @@ impl Graph {
     ) -> Option<u32> {
         let mut last = None;
         for (object, access) in op.touches().filter(|(_, access)| *access != Access::None) {
-            let mut at = self.last.get(object.index() * self.stride + thread).copied().unwrap_or(NONE);
+            let mut at = self.last.get(object.index() * (self.stride + 2) + thread).copied().unwrap_or(NONE);
             while at != NONE {
                 if access == Access::Read {
                     at = self.touches[at as usize].write;
@@ -608,11 +663,13 @@ impl Graph {
         match before {
             Some(before) => {
                 let before = before as usize * *stride;
-                for chunk in (before..before + *stride).step_by(CHUNK) {
+                let (mut chunk, end) = (before, before + *stride);
+                while chunk < end {
                     let words: &[u32; CHUNK] =
                         clocks[chunk..].first_chunk().expect("a clock has whole chunks");
                     let words = *words;
                     clocks.extend_from_slice(&words);
+                    chunk += CHUNK;
                 }
             }
             None => clocks.resize(base + *stride, 0),
@@ -638,44 +695,48 @@ impl Graph {
     }
 
     /// Adds an access of the event that is being added. Says whether more happened before it than was known.
-    #[inline]
+    #[inline(always)]
     fn touch(&mut self, object: usize, access: Access, event: u32, thread: ThreadId, number: u32) -> bool {
         let Graph { clocks, stride, touches, last, threads, .. } = self;
         let stride = *stride;
-        let row = object * stride;
+        let row = object * (stride + 2);
         if last.len() <= row {
-            last.resize(row + stride, NONE);
+            last.resize(row + stride + 2, NONE);
         }
-        let last = &mut last[row..row + stride];
+        let last = &mut last[row..row + stride + 2];
         let base = clocks.len() - stride;
         let mut joined = false;
-        let (before, write_before) = (last[thread.index()], last[stride - 1]);
+        let (before, any_before, write_before) = (last[thread.index()], last[stride], last[stride + 1]);
         let this = touches.len() as u32;
-        let write = if access == Access::Write {
-            for (touch, other) in last[..threads.len()].iter().zip(base..) {
-                if *touch != NONE
-                    && let touch = &touches[*touch as usize]
-                    && touch.number >= clocks[other]
-                {
-                    joined = true;
-                    join_event(clocks, stride, touch.event);
+        let mut write = if before == NONE { NONE } else { touches[before as usize].write };
+        // Nothing is new to a thread that did the same before, and nobody has touched the object since.
+        let known = before != NONE && before == any_before;
+        if access == Access::Write {
+            if !(known && write == before) {
+                for (touch, other) in last[..threads.len()].iter().zip(base..) {
+                    if *touch != NONE
+                        && let touch = &touches[*touch as usize]
+                        && touch.number >= clocks[other]
+                    {
+                        joined = true;
+                        join_event(clocks, stride, touch.event);
+                    }
                 }
             }
-            last[stride - 1] = this;
-            this
-        } else {
-            if write_before != NONE
-                && let touch = &touches[write_before as usize]
-                && touch.number >= clocks[base + touch.thread as usize]
-            {
-                joined = true;
-                join_event(clocks, stride, touch.event);
-            }
-            if before == NONE { NONE } else { touches[before as usize].write }
-        };
+            last[stride + 1] = this;
+            write = this;
+        } else if !known
+            && write_before != NONE
+            && let touch = &touches[write_before as usize]
+            && touch.number >= clocks[base + touch.thread as usize]
+        {
+            joined = true;
+            join_event(clocks, stride, touch.event);
+        }
         last[thread.index()] = this;
+        last[stride] = this;
         let (thread, row) = (thread.0, row as u32);
-        touches.push(Touch { event, thread, number, row, before, write, write_before });
+        touches.push(Touch { event, thread, number, row, before, write, any_before, write_before });
         joined
     }
 
@@ -689,8 +750,9 @@ impl Graph {
     /// the last.
     #[inline]
     fn past(&self, object: usize, access: Access, mut each: impl FnMut(usize)) {
-        let Some(row) = self.last.get(object * self.stride..(object + 1) * self.stride) else { return };
-        let (write, threads) = row.split_last().expect("a row has its write");
+        let width = self.stride + 2;
+        let Some(row) = self.last.get(object * width..(object + 1) * width) else { return };
+        let (threads, write) = (&row[..self.threads.len()], &row[self.stride + 1]);
         let last = match access {
             Access::None => &[],
             Access::Read => std::slice::from_ref(write),

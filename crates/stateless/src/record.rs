@@ -134,6 +134,11 @@ impl Record {
         &self.words[point.enabled_at as usize..(point.enabled_at + point.enabled_words) as usize]
     }
 
+    /// Those of a point and of all that follow it, one after the other.
+    pub(crate) fn enabled_words_from(&self, point: &PointRecord) -> &[u64] {
+        &self.words[point.enabled_at as usize..]
+    }
+
     /// The next steps that became known before a decision, or with the number of decisions, at the end: that of
     /// the thread that has just taken one, and those of threads that are new. Empty before a choice of a value,
     /// and unless the strategy wants it.
@@ -142,6 +147,11 @@ impl Record {
         let begin = at.get(step).map_or(self.details.pending.len(), |begin| *begin as usize);
         let end = at.get(step + 1).map_or(self.details.pending.len(), |end| *end as usize);
         &self.details.pending[begin..end]
+    }
+
+    /// The next steps of threads in the order in which they became known, and where those of each step begin.
+    pub(crate) fn all_pending(&self) -> (&[Pending], &[u32]) {
+        (&self.details.pending, &self.details.pending_at)
     }
 
     /// A name for a thread that equivalent executions agree on, where the strategy wants it.

@@ -128,9 +128,10 @@ impl Trail {
             let last = line.events.last().map(|last| graph.events[*last as usize].op.kind);
             line.ended = last == Some(OpKind::End);
         }
-        for (event, object, difference) in &self.changes[changes] {
+        for (event, object, difference) in &self.changes[changes.clone()] {
             graph.words.changed(*object as usize, *event, *difference);
         }
+        graph.words.log(&self.changes[changes]);
         for (thread, event, taken) in &self.signals[signals] {
             graph.words.signalled(*thread, *event, *taken);
         }
