@@ -26,8 +26,6 @@ pub(crate) struct Words {
     /// For each object, its first word, and the steps that changed it; those that are not known have none.
     objects: Vec<(u64, Vec<Change>)>,
     known: usize,
-    /// What steps changed, in their order: the step, the object, and the difference.
-    log: Vec<(u32, u32, u64)>,
     /// For each thread, the steps that signalled it and how many steps it had taken.
     signals: Vec<Vec<(u32, u32)>>,
 }
@@ -60,7 +58,6 @@ impl Words {
                 if index < self.known { changes.partition_point(|change| change.event < event) } else { 0 };
             changes.truncate(kept);
         }
-        self.log.truncate(self.log.partition_point(|change| change.0 < event));
         for signals in &mut self.signals {
             signals.truncate(signals.partition_point(|signal| signal.0 < event));
         }
@@ -80,41 +77,6 @@ impl Words {
         let (initial, changes) = &mut self.objects[object];
         let word = changes.last().map_or(*initial, |change| change.word).wrapping_add(difference);
         changes.push(Change { event, difference, word });
-    }
-
-    /// Keeps what steps changed, in their order.
-    pub(crate) fn log(&mut self, changes: &[(u32, u32, u64)]) {
-        self.log.extend_from_slice(changes);
-    }
-
-    /// What a step and those after it changed, in their order: the step, the object, and the difference.
-    pub(crate) fn log_from(&self, event: u32) -> &[(u32, u32, u64)] {
-        &self.log[self.log.partition_point(|change| change.0 < event)..]
-    }
-
-    /// The threads that were signalled, with the step that did it and how many steps they had taken.
-    pub(crate) fn signals(&self) -> impl Iterator<Item = (ThreadId, u32, u32)> + '_ {
-        self.signals.iter().zip(0..).flat_map(|(signals, thread)| {
-            signals.iter().map(move |(event, taken)| (ThreadId(thread), *event, *taken))
-        })
-    }
-
-    /// Forgets what events from this one on did. These are the words that objects begin with, and there are so
-    /// many threads.
-    pub(crate) fn restore(&mut self, event: u32, initials: &[u64], threads: usize) {
-        self.truncate(event, None);
-        self.threads(threads);
-        self.known = initials.len();
-        self.objects.resize_with(self.known.max(self.objects.len()), Default::default);
-        for ((initial, changes), now) in self.objects.iter_mut().zip(initials) {
-            *initial = *now;
-            debug_assert!(changes.iter().all(|change| change.event < event), "later ones are forgotten");
-        }
-    }
-
-    /// The words that objects begin with.
-    pub(crate) fn initials(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
-        self.objects[..self.known].iter().map(|(word, _)| *word)
     }
 
     pub(crate) fn signalled(&mut self, thread: ThreadId, event: u32, taken: u32) {

@@ -309,6 +309,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             preemptions: self.context.preemptions(),
             pruned: matches!(end, End::Pruned),
             stopped: self.observer.stopped,
+            state: self.happens_before.hash(),
         }
     }
 

@@ -1,11 +1,7 @@
 //! The happens-before graph of a finished execution, with its edges: vector clocks, and for each step the
 //! steps of other threads that it depends on.
 
-mod trail;
-
 use selvedge_core::{Access, Decision, ObjectId, Op, OpKind, ThreadId};
-
-pub(crate) use self::trail::Trail;
 
 use crate::config::{Status, Words};
 use crate::gate::Gate;
@@ -24,8 +20,6 @@ pub(crate) struct Event {
     pub(crate) point: u32,
     /// How many objects were known before it.
     objects: u32,
-    /// More happened before it than before its thread's last one, and that.
-    pub(crate) joins: bool,
     /// Those of the first 64 threads, as bits, whose race with it is among [`Graph::races`] or was.
     raced: u64,
 }
@@ -194,8 +188,7 @@ impl Graph {
             pending[..noted].iter().for_each(|pending| self.note_first(pending, record, mode));
         }
         let changes = record.changes();
-        let all_changes = &changes[changes.partition_point(|change| (change.0 as usize) < begin)..];
-        let mut changes = all_changes;
+        let mut changes = &changes[changes.partition_point(|change| (change.0 as usize) < begin)..];
         let signals = record.signals();
         let mut signals = &signals[signals.partition_point(|signal| (signal.0 as usize) < begin)..];
         let (decisions, points) = (record.decisions(), record.points());
@@ -243,7 +236,6 @@ impl Graph {
             }
         }
         self.choices_at.resize(self.events.len(), self.choices.len() as u32);
-        self.note_changes(all_changes);
         self.stopped = execution.stopped;
         if mode.reduced() {
             self.note_enabled(record, common);
@@ -344,18 +336,6 @@ impl Graph {
             for word in 0..self.stride.div_ceil(64) {
                 self.enabled_before.push(enabled.get(word).copied().unwrap_or(0));
             }
-        }
-    }
-
-    /// Keeps what the steps that these decisions completed changed, in their order.
-    fn note_changes(&mut self, changes: &[(u32, u32, u64)]) {
-        if self.choices.is_empty() {
-            // Each event has its decision.
-            self.words.log(changes);
-            return;
-        }
-        for &(decision, object, difference) in changes {
-            self.words.log(&[(self.event_of(decision as usize) as u32, object, difference)]);
         }
     }
 
@@ -689,8 +669,7 @@ impl Graph {
         if let Some(object) = op.also {
             joined |= self.touch_also(object.index(), event, thread, number);
         }
-        let joins = joined || number == 0;
-        self.events.push(Event { thread, number, op, point, objects, joins, raced: 0 });
+        self.events.push(Event { thread, number, op, point, objects, raced: 0 });
         joined
     }
 
@@ -796,54 +775,5 @@ fn join_event(clocks: &mut [u32], stride: usize, event: u32) {
 fn join(clock: &mut [u32], other: &[u32]) {
     for (mine, theirs) in clock.iter_mut().zip(other) {
         *mine = (*mine).max(*theirs);
-    }
-}
-
-#[cfg(test)]
-impl Graph {
-    /// A graph of local steps with given edges, for tests: thread 0 takes one step, which creates the others
-    /// and ends; then come these events, each a thread and the (thread, steps) pairs that it depends on.
-    pub(crate) fn from_edges(threads: usize, events: &[(usize, Vec<(usize, u32)>)]) -> Self {
-        let line = |thread: usize| ThreadLine {
-            name: (thread as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15),
-            pending: vec![(Op::default(), Gate::OPEN)],
-            creator: (thread > 0).then_some(0),
-            ..ThreadLine::default()
-        };
-        let mut graph =
-            Graph { threads: (0..threads).map(line).collect(), stride: threads, ..Graph::default() };
-        graph.words.threads(threads);
-        for (thread, after) in std::iter::once(&(0, Vec::new())).chain(events) {
-            let index = graph.events.len();
-            let number = graph.threads[*thread].events.len() as u32;
-            let id = ThreadId(*thread as u32);
-            graph.events.push(Event {
-                thread: id,
-                number,
-                op: Op::default(),
-                point: index as u32,
-                objects: 0,
-                joins: true,
-                raced: 0,
-            });
-            graph.choices_at.push(0);
-            let mut clock = vec![0; threads];
-            let before = graph.threads[*thread].events.last().copied();
-            let creator = graph.threads[*thread].creator;
-            let others = after.iter().map(|(other, steps)| graph.threads[*other].events[*steps as usize - 1]);
-            for event in before.into_iter().chain(creator).chain(others) {
-                for (mine, theirs) in clock.iter_mut().zip(graph.clock(event as usize)) {
-                    *mine = (*mine).max(*theirs);
-                }
-            }
-            clock[*thread] = number + 1;
-            graph.clocks.extend(clock);
-            graph.threads[*thread].events.push(index as u32);
-            graph.threads[*thread].pending.push((Op::default(), Gate::OPEN));
-        }
-        for line in &mut graph.threads {
-            line.ended = true;
-        }
-        graph
     }
 }

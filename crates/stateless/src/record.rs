@@ -182,6 +182,11 @@ impl Record {
         self.details.initial.iter().enumerate().filter_map(|(object, word)| Some((object, word.as_ref()?.1)))
     }
 
+    /// The words of all objects when they were first seen; 0 of those that were not.
+    pub(crate) fn initials(&self) -> impl Iterator<Item = u64> + '_ {
+        self.details.initial.iter().map(|word| word.map_or(0, |(_, word)| word))
+    }
+
     pub(crate) fn signals(&self) -> &[(u32, ThreadId)] {
         &self.details.signals
     }
