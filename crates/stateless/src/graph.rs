@@ -54,11 +54,12 @@ pub(crate) struct Graph {
     stride: usize,
     /// What events did to objects, in their order.
     touches: Vec<Touch>,
-    /// For each object a row, of `stride + 2`: for each thread the last of these, as an index, or [`NONE`]; at
-    /// the end of the row the last of any thread, and the last that wrote the object.
+    /// For each object a row, of `stride + 1`: for each thread the last of these, as an index, or [`NONE`]; and at
+    /// the end of the row the last that wrote the object.
     last: Vec<u32>,
     pub(crate) words: Words,
-    /// What each thread is about to do, where races with that are collected; nothing, if it has ended.
+    /// What each thread but the one that runs is about to do, where races with that are collected; nothing, if it has
+    /// ended.
     next: Vec<Op>,
     /// The races that the last execution has and the one before it did not have.
     pub(crate) races: Vec<Race>,
@@ -82,7 +83,7 @@ struct Scratch {
     races: Vec<Race>,
 }
 
-/// An access of an event to an object. The last four are indices, or [`NONE`].
+/// An access of an event to an object. The last three are indices, or [`NONE`].
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     event: u32,
@@ -95,9 +96,7 @@ struct Touch {
     before: u32,
     /// The thread's last access up to this one that wrote the object.
     write: u32,
-    /// The last access of any thread before this one.
-    any_before: u32,
-    /// The last of these that wrote the object.
+    /// The last access of any thread before this one that wrote the object.
     write_before: u32,
 }
 
@@ -106,6 +105,30 @@ const NONE: u32 = u32::MAX;
 
 /// So many words of a clock are copied at once.
 const CHUNK: usize = 4;
+
+/// What is known as long as one thread takes all the steps, and no thread is new. Accesses are bits: see [`bit`].
+#[derive(Debug, Default)]
+struct Run {
+    thread: Option<ThreadId>,
+    /// What it has done.
+    touched: u64,
+    /// What it was about to do, so that the races of that are noted.
+    wanted: u64,
+    /// What no other thread is about to conflict with.
+    alone: u64,
+}
+
+/// A bit for what an operation does to its object, if it has one and that is one of the first; 0 otherwise.
+#[inline]
+fn bit(op: &Op) -> u64 {
+    match op.object {
+        Some(object) if op.also.is_none() && object.index() < 32 => {
+            u64::from(op.access != Access::None)
+                << (object.index() * 2 + usize::from(op.access == Access::Write))
+        }
+        _ => 0,
+    }
+}
 
 /// Which races to collect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +175,16 @@ impl Race {
 /// Marks a clock that belongs to no event.
 const EXTRA: u32 = 1 << 31;
 
+impl ThreadLine {
+    /// What it is about to do; nothing, if it has ended.
+    fn next(&self) -> Op {
+        match self.pending.get(self.events.len()) {
+            Some((op, _)) if !self.ended => *op,
+            _ => Op::default(),
+        }
+    }
+}
+
 impl Graph {
     /// Makes this the graph of an execution, and collects those of its races that the one before did not
     /// have. Only what the two do not have in common costs time. Says how many events they have in common.
@@ -174,10 +207,7 @@ impl Graph {
         }
         self.next.clear();
         if mode.all() {
-            self.next.extend(self.threads.iter().map(|line| match line.pending.get(line.events.len()) {
-                Some((op, _)) if !line.ended => *op,
-                _ => Op::default(),
-            }));
+            self.next.extend(self.threads.iter().map(ThreadLine::next));
         }
         self.words.threads(threads);
         self.decisions.extend_from_slice(&record.decisions()[begin..]);
@@ -185,7 +215,7 @@ impl Graph {
         let pending_from = |step: usize| pending_at.get(step).map_or(pending.len(), |at| *at as usize);
         let mut noted = pending_from(begin + 1);
         if begin == 0 {
-            pending[..noted].iter().for_each(|pending| self.note_first(pending, record, mode));
+            pending[..noted].iter().for_each(|pending| self.note_new(pending, record, mode));
         }
         let changes = record.changes();
         let mut changes = &changes[changes.partition_point(|change| (change.0 as usize) < begin)..];
@@ -193,9 +223,15 @@ impl Graph {
         let mut signals = &signals[signals.partition_point(|signal| (signal.0 as usize) < begin)..];
         let (decisions, points) = (record.decisions(), record.points());
         let (mut point, mut thread) = (0, ThreadId(0));
+        let mut run = Run::default();
         for index in begin..points.len() {
             match decisions[index] {
-                Decision::Thread(chosen) => (point, thread) = (index, chosen),
+                Decision::Thread(chosen) => {
+                    (point, thread) = (index, chosen);
+                    if run.thread != Some(chosen) {
+                        self.begin_run(chosen, &mut run);
+                    }
+                }
                 Decision::Value(value) => {
                     // The events before this one have no more choices.
                     self.choices_at.resize(self.events.len(), self.choices.len() as u32);
@@ -222,16 +258,21 @@ impl Graph {
                 signals = rest;
             }
             let after_all = index + 1 == points.len() && execution.stopped;
-            let joined = self.add(thread, op, point as u32, objects, after_all);
+            let joined = self.add(thread, op, point as u32, objects, after_all, &mut run);
             if joined && mode.reduced() {
                 self.reduced_races(thread, &op, Some(event as usize));
             }
             if mode.all() {
-                self.races_with(event, thread, &op);
+                self.races_with(event, &op, &mut run);
             }
             let until = pending_from(index + 2);
             while noted < until {
-                self.note_pending(&pending[noted], record, mode);
+                if pending[noted].thread == thread {
+                    self.note_pending(&pending[noted], record, mode, &mut run);
+                } else {
+                    self.note_new(&pending[noted], record, mode);
+                    run.alone = 0;
+                }
                 noted += 1;
             }
         }
@@ -280,10 +321,9 @@ impl Graph {
         let begin = self.events.get(kept).map_or(self.decisions.len(), |event| event.point as usize);
         let touches = self.touches.partition_point(|touch| (touch.event as usize) < kept);
         for touch in self.touches.drain(touches..).rev() {
-            let row = &mut self.last[touch.row as usize..touch.row as usize + self.stride + 2];
+            let row = &mut self.last[touch.row as usize..touch.row as usize + self.stride + 1];
             row[touch.thread as usize] = touch.before;
-            row[self.stride] = touch.any_before;
-            row[self.stride + 1] = touch.write_before;
+            row[self.stride] = touch.write_before;
         }
         let objects = self.events.get(kept).map(|event| event.objects);
         self.words.truncate(kept as u32, if kept == 0 { Some(0) } else { objects });
@@ -345,43 +385,51 @@ impl Graph {
         word >> (thread % 64) & 1 == 1
     }
 
-    /// Notes what a thread will do in the beginning.
-    #[cold]
-    fn note_first(&mut self, pending: &Pending, record: &Record, mode: Races) {
-        self.note_pending(pending, record, mode);
+    /// From here on another thread runs.
+    fn begin_run(&mut self, thread: ThreadId, run: &mut Run) {
+        if !self.next.is_empty() {
+            if let Some(before) = run.thread {
+                self.next[before.index()] = self.threads[before.index()].next();
+            }
+            self.next[thread.index()] = Op::default();
+        }
+        *run = Run { thread: Some(thread), ..Run::default() };
     }
 
-    /// Notes what a thread will do next: the one that has just taken a step, or one that is new.
+    /// Notes what a thread that is new will do first.
+    #[cold]
+    fn note_new(&mut self, pending: &Pending, record: &Record, mode: Races) {
+        let line = &mut self.threads[pending.thread.index()];
+        if line.pending.is_empty() && pending.thread.0 > 0 {
+            line.creator = self.events.len().checked_sub(1).map(|event| event as u32);
+        }
+        self.note_pending(pending, record, mode, &mut Run::default());
+        if mode.all() {
+            self.next[pending.thread.index()] = pending.op;
+        }
+    }
+
+    /// Notes what a thread will do next that has just taken a step.
     #[inline(always)]
-    fn note_pending(&mut self, pending: &Pending, record: &Record, mode: Races) {
-        let thread = pending.thread;
-        let objects = |object: Option<ObjectId>| object.map_or(0, |object| object.index() + 1);
+    fn note_pending(&mut self, pending: &Pending, record: &Record, mode: Races, run: &mut Run) {
         let op = &pending.op;
+        let objects = |object: Option<ObjectId>| object.map_or(0, |object| object.index() + 1);
         let objects = objects(op.object).max(objects(op.also)).max(objects(pending.gate.object));
         if objects > self.words.known() as usize {
             self.words.initial(objects - 1, record);
         }
-        let line = &mut self.threads[thread.index()];
-        if line.pending.is_empty() && thread.0 > 0 {
-            line.creator = self.events.len().checked_sub(1).map(|event| event as u32);
-        }
+        let line = &mut self.threads[pending.thread.index()];
         if line.pending.len() == line.events.len() {
             line.pending.push((pending.op, pending.gate));
-            if mode.all() && !line.ended {
-                self.next[thread.index()] = *op;
-                if op.also.is_some() {
-                    self.all_races(thread, op);
-                } else if let Some(object) = op.object
-                    && op.access != Access::None
-                {
-                    self.races_on(object.index() * (self.stride + 2), thread, op);
-                }
+            if mode.all() && run.wanted & bit(op) == 0 && !line.ended {
+                run.wanted |= bit(op);
+                self.all_races(pending.thread, op);
             }
         }
     }
 
     /// The most recent dependent step of each other thread (Algorithm 2, line 6).
-    #[cold]
+    #[inline(never)]
     fn all_races(&mut self, thread: ThreadId, op: &Op) {
         for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
             if let Some(event) = self.last_dependent(other, op, |_| Some(true)) {
@@ -390,46 +438,22 @@ impl Graph {
         }
     }
 
-    /// The same for an operation on one object, whose row is given.
-    #[inline]
-    fn races_on(&mut self, row: usize, thread: ThreadId, op: &Op) {
-        let Some(last) = self.last.get(row..row + self.stride + 2) else { return };
-        let mine = last[thread.index()];
-        // When the thread did the same to the object before, and nobody has touched it since, they are known.
-        if mine != NONE
-            && mine == last[self.stride]
-            && let number = self.touches[mine as usize].number as usize
-            && let before = &self.threads[thread.index()].pending[number].0
-            && (before.object, before.access, before.also) == (op.object, op.access, None)
-        {
-            return;
-        }
-        for other in 0..self.threads.len() {
-            let mut touch = self.last[row + other];
-            if touch == NONE || other == thread.index() {
-                continue;
-            }
-            if op.access == Access::Read {
-                touch = self.touches[touch as usize].write;
-            }
-            if touch != NONE {
-                self.note_race(self.touches[touch as usize].event, thread);
-            }
-        }
-    }
-
     /// The races of an event, which was just added, with what the other threads are about to do.
     #[inline]
-    fn races_with(&mut self, event: u32, thread: ThreadId, op: &Op) {
-        self.next[thread.index()].object = None;
-        self.next[thread.index()].also = None;
+    fn races_with(&mut self, event: u32, op: &Op, run: &mut Run) {
+        let bit = bit(op);
+        if run.alone & bit != 0 {
+            return;
+        }
+        let mut alone = true;
         for other in 0..self.next.len() {
-            let next = &self.next[other];
-            if (next.object == op.object || next.also.is_some() || op.also.is_some())
-                && next.conflicts_with(op)
-            {
+            if self.next[other].conflicts_with(op) {
                 self.note_race(event, ThreadId(other as u32));
+                alone = false;
             }
+        }
+        if alone {
+            run.alone |= bit;
         }
     }
 
@@ -452,7 +476,7 @@ impl Graph {
     ) -> Option<u32> {
         let mut last = None;
         for (object, access) in op.touches().filter(|(_, access)| *access != Access::None) {
-            let mut at = self.last.get(object.index() * (self.stride + 2) + thread).copied().unwrap_or(NONE);
+            let mut at = self.last.get(object.index() * (self.stride + 1) + thread).copied().unwrap_or(NONE);
             while at != NONE {
                 if access == Access::Read {
                     at = self.touches[at as usize].write;
@@ -631,7 +655,15 @@ impl Graph {
     /// Adds an event with its clock and its accesses. Says whether more happened before it than before its
     /// thread's last one.
     #[inline]
-    fn add(&mut self, thread: ThreadId, op: Op, point: u32, objects: u32, after_all: bool) -> bool {
+    fn add(
+        &mut self,
+        thread: ThreadId,
+        op: Op,
+        point: u32,
+        objects: u32,
+        after_all: bool,
+        run: &mut Run,
+    ) -> bool {
         let Graph { clocks, stride, events, threads, .. } = self;
         let event = events.len() as u32;
         let line = &mut threads[thread.index()];
@@ -664,7 +696,11 @@ impl Graph {
         if let Some(object) = op.object
             && op.access != Access::None
         {
-            joined |= self.touch(object.index(), op.access, event, thread, number);
+            // Nothing is new to a thread that did the same in this run.
+            let bit = bit(&op);
+            let known = run.touched & bit != 0;
+            run.touched |= if op.access == Access::Write { bit | bit >> 1 } else { bit };
+            joined |= self.touch(object.index(), op.access, event, thread, number, known);
         }
         if let Some(object) = op.also {
             joined |= self.touch_also(object.index(), event, thread, number);
@@ -673,25 +709,32 @@ impl Graph {
         joined
     }
 
-    /// Adds an access of the event that is being added. Says whether more happened before it than was known.
+    /// Adds an access of the event that is being added. Says whether more happened before it than was known; it is
+    /// `known` if that cannot be.
     #[inline(always)]
-    fn touch(&mut self, object: usize, access: Access, event: u32, thread: ThreadId, number: u32) -> bool {
+    fn touch(
+        &mut self,
+        object: usize,
+        access: Access,
+        event: u32,
+        thread: ThreadId,
+        number: u32,
+        known: bool,
+    ) -> bool {
         let Graph { clocks, stride, touches, last, threads, .. } = self;
         let stride = *stride;
-        let row = object * (stride + 2);
+        let row = object * (stride + 1);
         if last.len() <= row {
-            last.resize(row + stride + 2, NONE);
+            last.resize(row + stride + 1, NONE);
         }
-        let last = &mut last[row..row + stride + 2];
+        let last = &mut last[row..row + stride + 1];
         let base = clocks.len() - stride;
         let mut joined = false;
-        let (before, any_before, write_before) = (last[thread.index()], last[stride], last[stride + 1]);
+        let (before, write_before) = (last[thread.index()], last[stride]);
         let this = touches.len() as u32;
         let mut write = if before == NONE { NONE } else { touches[before as usize].write };
-        // Nothing is new to a thread that did the same before, and nobody has touched the object since.
-        let known = before != NONE && before == any_before;
         if access == Access::Write {
-            if !(known && write == before) {
+            if !known {
                 for (touch, other) in last[..threads.len()].iter().zip(base..) {
                     if *touch != NONE
                         && let touch = &touches[*touch as usize]
@@ -702,7 +745,7 @@ impl Graph {
                     }
                 }
             }
-            last[stride + 1] = this;
+            last[stride] = this;
             write = this;
         } else if !known
             && write_before != NONE
@@ -713,25 +756,24 @@ impl Graph {
             join_event(clocks, stride, touch.event);
         }
         last[thread.index()] = this;
-        last[stride] = this;
         let (thread, row) = (thread.0, row as u32);
-        touches.push(Touch { event, thread, number, row, before, write, any_before, write_before });
+        touches.push(Touch { event, thread, number, row, before, write, write_before });
         joined
     }
 
     /// The same for the second object of an operation, which few have.
     #[cold]
     fn touch_also(&mut self, object: usize, event: u32, thread: ThreadId, number: u32) -> bool {
-        self.touch(object, Access::Write, event, thread, number)
+        self.touch(object, Access::Write, event, thread, number, false)
     }
 
     /// The accesses to an object that another, of this kind, comes after; of those that come after each other,
     /// the last.
     #[inline]
     fn past(&self, object: usize, access: Access, mut each: impl FnMut(usize)) {
-        let width = self.stride + 2;
+        let width = self.stride + 1;
         let Some(row) = self.last.get(object * width..(object + 1) * width) else { return };
-        let (threads, write) = (&row[..self.threads.len()], &row[self.stride + 1]);
+        let (threads, write) = (&row[..self.threads.len()], &row[self.stride]);
         let last = match access {
             Access::None => &[],
             Access::Read => std::slice::from_ref(write),
