@@ -98,30 +98,36 @@ impl Graph {
 
     /// The same, when they are all the steps before an event and perhaps more.
     pub(crate) fn status_from(&self, event: u32, taken: &[u32], thread: ThreadId) -> Status {
-        self.status_with(taken, thread, |object| {
+        self.status_within(event, taken[thread.index()], thread, |event| self.contains(taken, event))
+    }
+
+    /// What can become of a thread after so many of its steps, when all the steps before an event and perhaps more are
+    /// `inside` of what has happened.
+    #[inline]
+    pub(crate) fn status_within(
+        &self,
+        event: u32,
+        number: u32,
+        thread: ThreadId,
+        inside: impl Fn(u32) -> bool,
+    ) -> Status {
+        let line = &self.threads[thread.index()];
+        let Some((_, gate)) = line.pending.get(number as usize) else { return Status::Blocked };
+        let ended = line.ended && number as usize == line.events.len();
+        if ended || line.creator.is_some_and(|event| !inside(event)) {
+            return Status::Blocked;
+        }
+        let word = |object: usize| {
             let known = &self.words.objects[..self.words.known];
             let Some((initial, changes)) = known.get(object) else { return 0 };
             let (before, after) = changes.split_at(changes.partition_point(|change| change.event < event));
             let word = before.last().map_or(*initial, |change| change.word);
-            let inside = after.iter().filter(|change| self.contains(taken, change.event));
-            inside.fold(word, |word, change| word.wrapping_add(change.difference))
-        })
-    }
-
-    /// The same where the words of objects are known.
-    pub(crate) fn status_with(&self, taken: &[u32], thread: ThreadId, word: impl Fn(usize) -> u64) -> Status {
-        let line = &self.threads[thread.index()];
-        let number = taken[thread.index()];
-        let Some((_, gate)) = line.pending.get(number as usize) else { return Status::Blocked };
-        let ended = line.ended && number as usize == line.events.len();
-        if ended || line.creator.is_some_and(|event| !self.contains(taken, event)) {
-            return Status::Blocked;
-        }
+            let after = after.iter().filter(|change| inside(change.event));
+            after.fold(word, |word, change| word.wrapping_add(change.difference))
+        };
         let condition = gate.object.is_none_or(|object| gate.allows(word(object.index())));
         let signalled = !gate.needs_signal
-            || self.words.signals[thread.index()]
-                .iter()
-                .any(|(event, at)| *at == number && self.contains(taken, *event));
+            || self.words.signals[thread.index()].iter().any(|(event, at)| *at == number && inside(*event));
         if condition && signalled {
             Status::Enabled
         } else if gate.timed && (condition || !gate.needs_signal) {

@@ -79,8 +79,8 @@ pub(crate) struct Graph {
 #[derive(Clone, Debug, Default)]
 struct Scratch {
     clock: Vec<u32>,
-    state: Vec<u32>,
     races: Vec<Race>,
+    independent: Vec<Option<usize>>,
 }
 
 /// An access of an event to an object. The last three are indices, or [`NONE`].
@@ -263,7 +263,7 @@ impl Graph {
                 self.reduced_races(thread, &op, Some(event as usize));
             }
             if mode.all() {
-                self.races_with(event, &op, &mut run);
+                self.races_with(event, &op, bit(&op), &mut run);
             }
             let until = pending_from(index + 2);
             while noted < until {
@@ -440,8 +440,7 @@ impl Graph {
 
     /// The races of an event, which was just added, with what the other threads are about to do.
     #[inline]
-    fn races_with(&mut self, event: u32, op: &Op, run: &mut Run) {
-        let bit = bit(op);
+    fn races_with(&mut self, event: u32, op: &Op, bit: u64, run: &mut Run) {
         if run.alone & bit != 0 {
             return;
         }
@@ -500,29 +499,21 @@ impl Graph {
 
     /// Whether a thread's operation with this clock could go on if it came before an earlier event and all
     /// that depends on that.
-    fn reversible(
-        &self,
-        event: u32,
-        thread: ThreadId,
-        taken: u32,
-        clock: &[u32],
-        state: &mut Vec<u32>,
-    ) -> bool {
+    fn reversible(&self, event: u32, thread: ThreadId, taken: u32, clock: &[u32]) -> bool {
         let pending = self.threads[thread.index()].pending.get(taken as usize);
-        if pending.is_some_and(|(_, gate)| *gate == Gate::OPEN) {
+        if pending.is_some_and(|(_, gate)| gate.is_open()) {
             return true;
         }
-        state.clear();
-        state.extend((0..self.threads.len()).map(|other| {
-            let line = &self.threads[other].events;
-            let up_to = line.partition_point(|other| *other < event);
-            let needed = clock[other] as usize;
-            let after =
-                line[up_to..].partition_point(|other| !self.happens_before(event as usize, *other as usize));
-            up_to.max(needed.min(up_to + after)) as u32
-        }));
-        state[thread.index()] = taken;
-        self.status_from(event, state, thread) != Status::Blocked
+        let inside = |other: u32| {
+            let step = &self.events[other as usize];
+            if step.thread == thread {
+                return step.number < taken;
+            }
+            other < event
+                || step.number < clock[step.thread.index()]
+                    && !self.happens_before(event as usize, other as usize)
+        };
+        self.status_within(event, taken, thread, inside) != Status::Blocked
     }
 
     /// The dependent steps that nothing stands between: those that could change places with the thread's
@@ -531,7 +522,8 @@ impl Graph {
         let line = &self.threads[thread.index()];
         let taken_before = line.events.len() - usize::from(second.is_some());
         let before = line.events[..taken_before].last().copied().or(line.creator);
-        let Scratch { mut clock, mut state, races: mut found } = std::mem::take(&mut self.scratch);
+        let Scratch { clock, races, .. } = &mut self.scratch;
+        let (mut clock, mut found) = (std::mem::take(clock), std::mem::take(races));
         found.clear();
         clock.clear();
         let taken = match second {
@@ -555,7 +547,7 @@ impl Graph {
                 if self.events[event as usize].number < ordered {
                     return None;
                 }
-                Some(self.reversible(event, thread, taken, &clock, &mut state))
+                Some(self.reversible(event, thread, taken, &clock))
             };
             if let Some(event) = self.last_dependent(other, op, accept) {
                 found.push(Race::between(event, thread));
@@ -580,7 +572,7 @@ impl Graph {
             reduced[begin..].iter_mut().for_each(|race| race.second = Some(clock));
         }
         self.reduced = reduced;
-        self.scratch = Scratch { clock, state, races: found };
+        (self.scratch.clock, self.scratch.races) = (clock, found);
     }
 
     /// How many steps the second thread of a race of the reduction had taken before its operation.
@@ -605,39 +597,38 @@ impl Graph {
     /// The threads that can go first when a race is turned round: those whose first step among the steps
     /// after the race's first event that do not depend on it, and the second operation, depends on no other
     /// of them. Empty when only the second operation could, and could not have gone on.
-    pub(crate) fn initials(&self, race: &Race) -> Vec<ThreadId> {
+    pub(crate) fn initials(&mut self, race: &Race, initials: &mut Vec<ThreadId>) {
         let first = race.event as usize;
         let last = match race.second {
             Some(second) if second & EXTRA == 0 => second as usize,
             _ => self.events.len(),
         };
-        let independent: Vec<Option<usize>> = (0..self.threads.len())
-            .map(|thread| {
-                let line = &self.threads[thread].events;
-                let at = line.partition_point(|event| *event as usize <= first);
-                line.get(at)
-                    .map(|event| *event as usize)
-                    .filter(|event| *event < last && !self.happens_before(first, *event))
-            })
-            .collect();
+        let mut independent = std::mem::take(&mut self.scratch.independent);
+        independent.clear();
+        independent.extend(self.threads.iter().map(|line| {
+            let at = line.events.partition_point(|event| *event as usize <= first);
+            let event = line.events.get(at).map(|event| *event as usize);
+            event.filter(|event| *event < last && !self.happens_before(first, *event))
+        }));
         let second = self.second_clock(race);
-        (0..self.threads.len())
-            .filter(|&thread| {
-                let clock = match independent[thread] {
-                    Some(event) => Some(self.clock(event)),
-                    None if thread == race.thread.index() => second,
-                    None => return false,
-                };
-                let other = |other: usize| {
-                    independent[other].is_some_and(|event| {
-                        clock.is_some_and(|clock| clock[other] > self.events[event].number)
-                    })
-                };
-                let enabled = independent[thread].is_some() || self.was_enabled(first, thread);
-                enabled && !(0..self.threads.len()).any(|index| index != thread && other(index))
-            })
-            .map(|thread| ThreadId(thread as u32))
-            .collect()
+        let first_of = |thread: usize| {
+            let clock = match independent[thread] {
+                Some(event) => Some(self.clock(event)),
+                None if thread == race.thread.index() => second,
+                None => return false,
+            };
+            let other = |other: usize| {
+                independent[other]
+                    .is_some_and(|event| clock.is_some_and(|clock| clock[other] > self.events[event].number))
+            };
+            let enabled = independent[thread].is_some() || self.was_enabled(first, thread);
+            enabled && !(0..self.threads.len()).any(|index| index != thread && other(index))
+        };
+        initials.clear();
+        initials.extend(
+            (0..self.threads.len()).filter(|thread| first_of(*thread)).map(|thread| ThreadId(thread as u32)),
+        );
+        self.scratch.independent = independent;
     }
 
     /// What would happen before an operation, were it performed now.

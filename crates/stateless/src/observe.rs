@@ -120,7 +120,7 @@ impl Observer {
     }
 
     /// Notes what a thread is about to do, unless it has been stopped.
-    #[inline]
+    #[inline(always)]
     fn note<E: Execution + ?Sized>(
         &mut self,
         execution: &E,

@@ -53,6 +53,8 @@ pub(crate) struct Backtracking {
     path: Path,
     begun: bool,
     graph: Graph,
+    /// The threads that can go first when a race is turned round. The memory is used again and again.
+    initials: Vec<ThreadId>,
     walk: RefCell<Walk>,
     cut_now: Cell<bool>,
     /// Whether the fair bound held a thread back where the execution that runs was ended.
@@ -70,6 +72,7 @@ impl Backtracking {
             path: Path::default(),
             begun: false,
             graph: Graph::default(),
+            initials: Vec::new(),
             walk: RefCell::default(),
             cut_now: Cell::new(false),
             held_now: Cell::new(false),
@@ -130,6 +133,10 @@ impl Backtracking {
         let Decision::Thread(preferred) = point.without_preemption() else {
             unreachable!("a choice between threads")
         };
+        if walk.asleep.is_empty() && point.running == Some(preferred) {
+            // It goes on, which costs nothing.
+            return Choice::Take(Decision::Thread(preferred));
+        }
         let mut over = false;
         let mut possible = |thread: ThreadId| {
             if sleeps(&walk.asleep, thread) {
@@ -297,11 +304,11 @@ impl Backtracking {
     fn turn_round(&mut self, race: usize, record: &Record) {
         let race = self.graph.reduced[race];
         let node = self.path.node(self.graph.events[race.event as usize].point as usize, record);
-        let mut initials = self.graph.initials(&race);
-        initials.retain(|thread| node.allowed.contains(*thread));
-        match initials.first() {
+        self.graph.initials(&race, &mut self.initials);
+        self.initials.retain(|thread| node.allowed.contains(*thread));
+        match self.initials.first() {
             None => node.backtrack.copy_from(&node.allowed),
-            Some(_) if initials.iter().any(|thread| node.backtrack.contains(*thread)) => {}
+            Some(_) if self.initials.iter().any(|thread| node.backtrack.contains(*thread)) => {}
             Some(first) => node.backtrack.insert(*first),
         }
     }
@@ -366,7 +373,7 @@ impl Backtracking {
 /// Whether another thread than the one that ran can be chosen before or after its step, and not both.
 fn changes(before: &[u64], after: &[u64], ran: ThreadId) -> bool {
     if let (&[before], &[after]) = (before, after) {
-        return (before ^ after) & !1_u64.checked_shl(ran.0).unwrap_or(0) != 0;
+        return before != after && (before ^ after) & !1_u64.checked_shl(ran.0).unwrap_or(0) != 0;
     }
     let word = |set: &[u64], index: usize| set.get(index).copied().unwrap_or(0);
     (0..before.len().max(after.len())).any(|index| {
