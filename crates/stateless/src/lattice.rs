@@ -73,8 +73,8 @@ pub(crate) struct Lattice {
     changes: Vec<(u32, u64)>,
     /// The values that they chose, each among how many.
     choices: Vec<(u32, u32)>,
-    /// Clocks: how many steps of each thread happened before. Of the thread whose clock it is, no more is said than that
-    /// they are fewer than it has taken. Each has so many words; the first is that of a thread that has not begun.
+    /// Clocks: how many steps of each other thread happened before; 0 for the thread itself. Each has so many words; the
+    /// first is that of a thread that has not begun.
     clocks: Vec<u32>,
     stride: usize,
     /// What has been counted of each thread's preemptions for another thread; and what had been before a step.
@@ -86,6 +86,8 @@ pub(crate) struct Lattice {
     stopped: bool,
     /// The last step that was loaded changes nothing about what others could have done instead of its thread's next.
     calm: bool,
+    /// Memory that is used again and again.
+    undone: Vec<u32>,
 }
 
 /// No step.
@@ -105,6 +107,8 @@ struct Masks {
     waiting: Threads,
     /// Their last step yielded.
     yielded: Threads,
+    /// Whoever runs next preempts them, whatever the others have done.
+    left: Threads,
     /// They have been left if what they wait for is still as it was.
     unless: Threads,
     /// Preemptions of another thread may have been counted for them.
@@ -133,8 +137,9 @@ struct Line {
 struct Object {
     /// The XOR of the hashes of its actions.
     all: u128,
-    /// What it adds to the hash.
+    /// What it adds to the hash; and whether that is up to date with the actions.
     adds: u128,
+    is_added: bool,
     /// In the prefix: its word, and how often it has been written.
     word: u64,
     written: u32,
@@ -205,6 +210,15 @@ pub(crate) struct Costs {
     pub(crate) run: u32,
 }
 
+/// Whether a thread can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Can {
+    Now,
+    /// Only because its time may run out.
+    InTime,
+    Not,
+}
+
 /// What a step does to an object.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touch {
@@ -232,6 +246,7 @@ impl Default for Object {
         Object {
             all: 0,
             adds: 0,
+            is_added: true,
             word: 0,
             written: 0,
             initial: 0,
@@ -273,6 +288,7 @@ impl Masks {
         put(&mut self.timed, false);
         put(&mut self.waiting, stand.waits());
         put(&mut self.yielded, stand.yielded());
+        put(&mut self.left, stand.left());
         put(&mut self.unless, stand.has_unless());
         put(&mut self.instead, stand.has_instead());
     }
@@ -589,10 +605,11 @@ impl Lattice {
         if clocks.len() == begin {
             return (row, 0);
         }
+        clocks[begin + thread] = 0;
         let (past, clock) = clocks.split_at(begin);
         let more = clock.iter().zip(&past[before..]).enumerate().filter(|(_, (now, then))| now > then);
         let joins = more.fold(0, |set, (other, _)| set | 1 << other);
-        ((begin / stride) as u32, joins & !(1 << thread))
+        ((begin / stride) as u32, joins)
     }
 
     /// Notes that a step with this clock is there, which depends on more of these threads than the one before.
@@ -672,9 +689,9 @@ impl Lattice {
         let mut hash = self.hash ^ step.alone;
         for (touch, adds) in step.touches().iter().zip(&mut removed.adds) {
             let object = &mut self.objects[touch.object as usize];
-            *adds = object.adds;
+            *adds = if object.is_added { object.adds } else { whole(object.all) };
             object.all ^= touch.action;
-            object.adds = whole(object.all);
+            (object.adds, object.is_added) = (whole(object.all), true);
             object.written -= u32::from(touch.writes);
             hash ^= *adds ^ object.adds;
         }
@@ -714,10 +731,9 @@ impl Lattice {
                 continue;
             }
             let mut covered = 0;
-            for (thread, (line, taken)) in self.lines.iter().zip(&self.taken).enumerate() {
+            for (line, taken) in self.lines.iter().zip(&self.taken) {
                 let row = line.stands[*taken as usize].row as usize;
-                covered =
-                    if thread == other { covered } else { covered.max(self.clocks[row * stride + other]) };
+                covered = covered.max(self.clocks[row * stride + other]);
             }
             self.covered[other] = covered;
             self.masks.frontier |= Threads::from(self.taken[other] > covered) << other;
@@ -750,26 +766,50 @@ impl Lattice {
         self.masks = removed.masks;
     }
 
-    /// Finds out which of these threads, which all wait, can go on.
+    /// Finds out which of these threads can go on, as far as they wait.
     fn look_again(&mut self, threads: Threads) {
         let threads = threads & self.masks.waiting;
         let (mut enabled, mut timed): (Threads, Threads) = (0, 0);
         for thread in each(threads) {
-            let line = &self.lines[thread];
-            let taken = self.taken[thread];
-            if taken == 0 && line.creator != NONE && !self.contains(line.creator) {
-                continue;
+            match self.can_go_on(thread) {
+                Can::Now => enabled |= 1 << thread,
+                Can::InTime => timed |= 1 << thread,
+                Can::Not => {}
             }
-            let gate = line.stands[taken as usize].gate(line);
-            let word = |object: usize| self.objects.get(object).map_or(0, |object| object.word);
-            let condition = gate.object.is_none_or(|object| gate.allows(word(object.index())));
-            let is_signalled = || line.signals.iter().any(|(step, at)| *at == taken && self.contains(*step));
-            let can = condition && (!gate.needs_signal || is_signalled());
-            enabled |= Threads::from(can) << thread;
-            timed |= Threads::from(!can && gate.timed && (condition || !gate.needs_signal)) << thread;
         }
         self.masks.enabled = self.masks.enabled & !threads | enabled;
         self.masks.timed = self.masks.timed & !threads | timed;
+    }
+
+    /// Whether a thread can go on where it stands.
+    #[inline]
+    fn can_go_on(&self, thread: usize) -> Can {
+        let stand = self.stand(thread);
+        match stand.waits() {
+            true => self.can_pass(thread, stand),
+            false if stand.open() => Can::Now,
+            false => Can::Not,
+        }
+    }
+
+    /// The same where it waits.
+    fn can_pass(&self, thread: usize, stand: &Stand) -> Can {
+        let line = &self.lines[thread];
+        let taken = self.taken[thread];
+        if taken == 0 && line.creator != NONE && !self.contains(line.creator) {
+            return Can::Not;
+        }
+        let gate = stand.gate(line);
+        let word = |object: usize| self.objects.get(object).map_or(0, |object| object.word);
+        let condition = gate.object.is_none_or(|object| gate.allows(word(object.index())));
+        let is_signalled = || line.signals.iter().any(|(step, at)| *at == taken && self.contains(*step));
+        if condition && (!gate.needs_signal || is_signalled()) {
+            Can::Now
+        } else if gate.timed && (condition || !gate.needs_signal) {
+            Can::InTime
+        } else {
+            Can::Not
+        }
     }
 
     #[inline]
@@ -777,11 +817,11 @@ impl Lattice {
         &self.lines[thread].stands[self.taken[thread] as usize]
     }
 
-    /// What it costs to be in this state, if the execution was, and this thread had taken the last step.
+    /// The thread that took the last step, and what it costs to be in this state, if the execution was.
     #[inline]
-    pub(crate) fn was_run(&self, last: usize) -> Option<Costs> {
+    pub(crate) fn was_run(&self) -> Option<(u8, Costs)> {
         let step = &self.steps[self.length.checked_sub(1)?];
-        (step.after == self.hash && step.thread as usize == last).then_some(step.costs)
+        (step.after == self.hash).then_some((step.thread, step.costs))
     }
 
     /// Goes back from where the execution was, as long as it had to take the step that it took. Says whether that was
@@ -852,8 +892,8 @@ impl Lattice {
             self.least += stand.least();
             self.masks.set(thread, &stand);
             let clock = &self.clocks[stand.row as usize * self.stride..];
-            for (other, (covered, now)) in self.covered.iter_mut().zip(clock).enumerate() {
-                *covered = if other == thread { *covered } else { (*covered).max(*now) };
+            for (covered, now) in self.covered.iter_mut().zip(clock) {
+                *covered = (*covered).max(*now);
             }
         }
         for (thread, (taken, covered)) in self.taken.iter().zip(&self.covered).enumerate() {
@@ -876,17 +916,9 @@ impl Lattice {
         let was = self.stale.unwrap_or(self.length);
         let steps = &self.steps[was.min(length)..was.max(length)];
         for touch in steps.iter().flat_map(Step::touches) {
-            self.objects[touch.object as usize].all ^= touch.action;
-        }
-        if steps.len() < self.objects.len() {
-            for touch in steps.iter().flat_map(Step::touches) {
-                let object = &mut self.objects[touch.object as usize];
-                object.adds = whole(object.all);
-            }
-        } else {
-            for object in &mut self.objects {
-                object.adds = whole(object.all);
-            }
+            let object = &mut self.objects[touch.object as usize];
+            object.all ^= touch.action;
+            object.is_added = false;
         }
     }
 
@@ -943,6 +975,60 @@ impl Lattice {
     #[inline]
     pub(crate) fn last_event(&self, thread: usize) -> u32 {
         self.stand(thread).last
+    }
+
+    /// The thread of a set whose last step comes last in the execution.
+    #[inline]
+    pub(crate) fn latest(&self, threads: Threads) -> Option<usize> {
+        if threads.is_power_of_two() {
+            return Some(threads.trailing_zeros() as usize);
+        }
+        each(threads).max_by_key(|thread| self.last_event(*thread))
+    }
+
+    /// What it costs to come here, and to go on with a thread, by the steps that are here in the order of the execution,
+    /// if that is within the budget.
+    pub(crate) fn cost_in_order(&mut self, next: usize, budget: u32) -> Option<u32> {
+        if self.has_yields {
+            return None;
+        }
+        let mut step = self.latest(self.masks.frontier).map_or(0, |last| self.last_event(last) as usize + 1);
+        let mut undone = std::mem::take(&mut self.undone);
+        let (mut left, mut next, mut cost) = (self.length, next, 0);
+        // As long as something before this step is not here.
+        while left < step && cost <= budget {
+            step -= 1;
+            let Step { thread, number, .. } = self.steps[step];
+            let thread = usize::from(thread);
+            if number < self.taken[thread] {
+                cost += u32::from(thread != next && self.can_go_on(thread) == Can::Now);
+                self.taken[thread] -= 1;
+                for &(object, difference) in self.steps[step].changes(&self.changes) {
+                    let word = &mut self.objects[object as usize].word;
+                    *word = word.wrapping_sub(difference);
+                }
+                undone.push(step as u32);
+                (left, next) = (left - 1, thread);
+                if self.can_go_on(thread) == Can::Not {
+                    cost = budget + 1;
+                }
+            }
+        }
+        if let Some(last) = left.checked_sub(1).map(|last| &self.steps[last]).filter(|_| cost <= budget) {
+            let last_thread = usize::from(last.thread);
+            cost +=
+                last.costs.run + u32::from(last_thread != next && self.can_go_on(last_thread) == Can::Now);
+        }
+        for step in undone.drain(..).rev() {
+            let step = &self.steps[step as usize];
+            self.taken[usize::from(step.thread)] += 1;
+            for &(object, difference) in step.changes(&self.changes) {
+                let word = &mut self.objects[object as usize].word;
+                *word = word.wrapping_add(difference);
+            }
+        }
+        self.undone = undone;
+        (cost <= budget).then_some(cost)
     }
 
     /// The threads whose last step nothing depends on.

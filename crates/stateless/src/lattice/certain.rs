@@ -90,7 +90,7 @@ impl Stand {
     }
 
     #[inline]
-    fn left(&self) -> bool {
+    pub(super) fn left(&self) -> bool {
         self.has(Stand::LEFT)
     }
 
@@ -318,14 +318,14 @@ impl Lattice {
     /// step, or takes the next one; when they are more than the budget, there may be more that are certain.
     #[inline]
     pub(crate) fn preempted(&self, thread: usize, runs: Runs, budget: u32) -> u32 {
-        let own = self.stand(thread);
-        let mut least = self.least - u32::from(own.left());
+        let left = self.masks.left >> thread & 1 == 1;
+        let mut least = self.least - u32::from(left);
         if least > budget {
             return least;
         }
         // When it will run next it may have been interrupted where it stands now, too.
-        if runs == Runs::Last || own.left() {
-            let mut from = own.uncounted();
+        if (runs == Runs::Last || left) && self.covered[thread] > 0 {
+            let mut from = self.stand(thread).uncounted();
             for other in each(self.masks.instead) {
                 let stand = self.stand(other);
                 if usize::from(stand.instead) == thread {

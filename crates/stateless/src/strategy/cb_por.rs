@@ -43,6 +43,8 @@ pub struct CbPor {
     all: bool,
     most: Option<u32>,
     bound: Option<u32>,
+    /// The decisions of the last execution, and those of them after which another may follow.
+    decisions: Vec<Decision>,
     path: Vec<Node>,
     begun: bool,
     cut: bool,
@@ -78,11 +80,12 @@ enum Back {
 
 #[derive(Clone, Debug)]
 struct Node {
-    decision: Decision,
+    /// The number of the decision.
+    at: usize,
     /// The threads that were tried; for a choice of a value, the values.
-    tried: ThreadSet,
+    tried: Few,
     /// Threads that this execution cannot afford to choose, and another one to this state can.
-    cheaper: ThreadSet,
+    cheaper: Threads,
     fingerprint: Option<u64>,
     state: u128,
     arity: u32,
@@ -91,7 +94,62 @@ struct Node {
     preemptible: bool,
     preemptions: u32,
     /// The threads that can be chosen.
-    threads: ThreadSet,
+    threads: Few,
+}
+
+/// A set that is small as long as its elements are.
+#[derive(Clone, Debug, Default)]
+struct Few {
+    /// The elements, if all are less than 64.
+    low: Threads,
+    /// All of them, if they are not.
+    all: Option<Box<ThreadSet>>,
+}
+
+impl Few {
+    fn one(element: ThreadId) -> Self {
+        let mut set = Few::default();
+        set.insert(element);
+        set
+    }
+
+    fn of(words: &[u64]) -> Self {
+        match words {
+            [] => Few::default(),
+            [low] => Few { low: *low, all: None },
+            words => Few { low: 0, all: Some(Box::new(ThreadSet::from_words(words))) },
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, element: ThreadId) {
+        if self.all.is_none() && element.0 < 64 {
+            self.low |= 1 << element.0;
+            return;
+        }
+        let low = self.low;
+        self.all.get_or_insert_with(|| Box::new(ThreadSet::from_words(&[low]))).insert(element);
+    }
+
+    #[inline]
+    fn contains(&self, element: ThreadId) -> bool {
+        match &self.all {
+            None => element.0 < 64 && self.low >> element.0 & 1 == 1,
+            Some(all) => all.contains(element),
+        }
+    }
+
+    /// The elements, if all are less than 64.
+    #[inline]
+    fn word(&self) -> Option<Threads> {
+        self.all.is_none().then_some(self.low)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        let low = if self.all.is_none() { self.low } else { 0 };
+        let all = self.all.iter().flat_map(|all| all.iter());
+        each(low).map(|element| ThreadId(element as u32)).chain(all)
+    }
 }
 
 /// A thread or a value as one of a set.
@@ -116,6 +174,7 @@ impl CbPor {
             all: false,
             most,
             bound,
+            decisions: Vec::new(),
             path: Vec::new(),
             begun: false,
             cut: false,
@@ -153,19 +212,20 @@ impl CbPor {
         if execution.pruned {
             // The state that it was ended in: where no step that it could afford was new.
             self.path.push(Node {
-                decision: Decision::Value(u32::MAX),
-                tried: ThreadSet::default(),
-                cheaper: ThreadSet::default(),
+                at: self.decisions.len(),
+                tried: Few::default(),
+                cheaper: 0,
                 fingerprint: None,
                 state: state.hash,
                 arity: 0,
                 running: None,
                 preemptible: false,
                 preemptions: u32::MAX,
-                threads: (0..self.names.len() as u32).map(ThreadId).collect(),
+                threads: Few { low: Threads::MAX >> (MOST_THREADS - self.names.len()), all: None },
             });
         }
         let mut index = self.path.len();
+        debug_assert!(self.path.iter().zip(0..).all(|(node, at)| node.at == at), "every decision has a node");
         for step in (0..=state.steps()).rev() {
             // `state` is what there is before this step.
             let begin = state.begin(step);
@@ -179,11 +239,11 @@ impl CbPor {
             if begin < index {
                 index = begin;
                 let node = &mut self.path[begin];
-                node.cheaper.clear();
+                node.cheaper = 0;
                 let mut here = self.marks.cost.look(state);
                 for thread in each(here.allowed) {
                     if self.marks.within(state, &mut here, thread) {
-                        node.cheaper.insert(ThreadId(thread as u32));
+                        node.cheaper |= 1 << thread;
                     }
                 }
             }
@@ -202,6 +262,7 @@ impl CbPor {
         self.marks.cut = false;
         self.cut = false;
         self.path.clear();
+        self.decisions.clear();
         self.begun = false;
         self.state.clear();
         for index in 0..self.terminals.len() {
@@ -231,11 +292,12 @@ impl Strategy for CbPor {
                 }
                 let next = node.untried(&self.marks, &self.names, self.bound, &mut self.cut).next();
                 if let Some(decision) = next {
-                    node.decision = decision;
                     node.tried.insert(member(decision));
                     prefix.expect = node.fingerprint;
+                    self.decisions.truncate(node.at);
+                    self.decisions.push(decision);
                     prefix.decisions.clear();
-                    prefix.decisions.extend(self.path.iter().map(|node| node.decision));
+                    prefix.decisions.extend_from_slice(&self.decisions);
                     return true;
                 }
                 self.path.pop();
@@ -250,17 +312,16 @@ impl Strategy for CbPor {
     }
 
     fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
-        let mut decisions: Vec<_> = self.path.iter().map(|node| node.decision).collect();
+        let mut decisions = self.decisions.clone();
         let at = self.path.iter().rposition(|node| {
-            decisions.pop();
+            decisions.truncate(node.at);
             node.untried(&self.marks, &self.names, self.bound, &mut false).next().is_some_and(|decision| {
                 decisions.push(decision);
-                let is_wanted = wanted(&decisions, Onward::Calmly);
-                decisions.pop();
-                is_wanted
+                wanted(&decisions, Onward::Calmly)
             })
         })?;
         Some(Box::new(CbPor {
+            decisions: self.decisions.clone(),
             path: self.path[..=at].to_vec(),
             begun: true,
             state: self.state.clone(),
@@ -284,6 +345,10 @@ impl Strategy for CbPor {
             unreachable!("a choice between threads")
         };
         let marked = self.marks.cost.marked(point.state.0);
+        let affords_any = self.bound.is_none_or(|most| point.preemptions <= most);
+        if point.running == Some(preferred) && affords_any && marked.is_empty() {
+            return Choice::Take(Decision::Thread(preferred));
+        }
         let others = point.enabled.iter().filter(|thread| *thread != preferred);
         for thread in std::iter::once(preferred).chain(others) {
             let price = u32::from(point.preemptible && point.running != Some(thread));
@@ -301,28 +366,39 @@ impl Strategy for CbPor {
 
     fn finished(&mut self, execution: &Finished<'_>) {
         let record = execution.record;
-        self.path.truncate(execution.prefix);
+        let first = execution.prefix;
+        self.decisions.truncate(first);
+        self.decisions.extend_from_slice(&record.decisions()[first..]);
+        while self.path.pop_if(|node| node.at >= first).is_some() {}
         self.names.clear();
         self.names.extend((0..record.threads() as u32).map(|thread| record.name(ThreadId(thread))));
-        let first = self.path.len();
-        let mut last = (first > 0).then(|| last_thread(&record.decisions()[..first]));
-        for (index, decision) in record.decisions().iter().enumerate().skip(first) {
-            let point = &record.points()[index];
+        let spent = self.bound.filter(|_| self.cut && !self.all);
+        for (at, point) in record.points().iter().enumerate().skip(first) {
+            let decision = self.decisions[at];
+            let enabled = record.enabled_words(point);
+            if let (Decision::Thread(chosen), &[enabled]) = (decision, enabled)
+                && !self.all
+            {
+                // Nothing else can be chosen, or it would be beyond the bound, which is known to cut something off.
+                let spent =
+                    spent == Some(point.preemptions) && point.preemptible && point.running == Some(chosen);
+                if spent || enabled == 1 << chosen.0 {
+                    continue;
+                }
+            }
+            let chooses = || last_thread(&self.decisions[..at]);
             self.path.push(Node {
-                decision: *decision,
-                tried: std::iter::once(member(*decision)).collect(),
-                cheaper: ThreadSet::default(),
+                at,
+                tried: Few::one(member(decision)),
+                cheaper: 0,
                 fingerprint: Some(point.fingerprint),
-                state: record.state(index).0,
+                state: record.state(at).0,
                 arity: point.arity,
-                running: if point.arity > 0 { last } else { point.running },
+                running: if point.arity > 0 { Some(chooses()) } else { point.running },
                 preemptible: point.preemptible,
                 preemptions: point.preemptions,
-                threads: ThreadSet::from_words(record.enabled_words(point)),
+                threads: Few::of(enabled),
             });
-            if let Decision::Thread(thread) = decision {
-                last = Some(*thread);
-            }
         }
         let few_threads = record.threads() <= MOST_THREADS;
         if self.all {
@@ -372,25 +448,27 @@ impl Strategy for CbPor {
 impl Node {
     /// Whether it is seen at once that nothing may be tried here; notes whether the bound cuts something off.
     fn is_done(&self, marks: &Marks, names: &[u64], bound: Option<u32>, cut: &mut bool) -> bool {
-        let (0, Some(threads), Some(tried), Some(cheaper)) =
-            (self.arity, self.threads.word(), self.tried.word(), self.cheaper.word())
-        else {
+        let (0, Some(threads), Some(tried)) = (self.arity, self.threads.word(), self.tried.word()) else {
             return false;
         };
         let rest = threads & !tried;
         if rest == 0 {
             return true;
         }
-        let Some(into) = marks.cost.marked(self.state).threads(names) else { return false };
-        let rest = rest & !into;
+        let within = self.fingerprint.is_some() && bound.is_none_or(|most| self.preemptions <= most);
         let left = bound.map_or(u32::MAX, |most| most.saturating_sub(self.preemptions));
         let affordable = match self.running.filter(|_| self.preemptible && left == 0) {
+            _ if !within => 0,
             Some(running) => rest & 1_u64.checked_shl(running.0).unwrap_or(0),
             None => rest,
         };
-        let within = self.fingerprint.is_some() && bound.is_none_or(|most| self.preemptions <= most);
-        let done = rest & cheaper == 0 && (!within || affordable == 0);
-        *cut |= done && rest != 0;
+        let wanted = affordable | rest & self.cheaper;
+        if wanted == 0 && *cut {
+            return true;
+        }
+        let Some(into) = marks.cost.marked(self.state).threads(names) else { return false };
+        let done = wanted & !into == 0;
+        *cut |= done && rest & !into != 0;
         done
     }
 
@@ -423,7 +501,8 @@ impl Node {
             }
             let affordable = self.fingerprint.is_some()
                 && bound.is_none_or(|most| self.preemptions.saturating_add(*price) <= most);
-            let wanted = affordable || self.cheaper.contains(*thread);
+            let cheaper = 1_u64.checked_shl(thread.0).unwrap_or(0) & self.cheaper != 0;
+            let wanted = affordable || cheaper;
             *cut |= !wanted;
             wanted
         });
@@ -474,7 +553,7 @@ impl Marks {
             }
             let mut last = last;
             let length = state.len();
-            if state.was_run(last).is_some() {
+            if here.was_run(last) {
                 self.cut |= state.go_back();
             }
             if state.len() < length {

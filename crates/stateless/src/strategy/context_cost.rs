@@ -25,7 +25,7 @@ use selvedge_core::ThreadId;
 use self::states::{ARRIVALS, At, Costs, State, States, THREADS};
 use crate::coverage::{HashedMap, HashedSet};
 use crate::happens_before::{mix, value_hash};
-use crate::lattice::{Lattice, Runs, Threads, each};
+use crate::lattice::{Costs as Spent, Lattice, Runs, Threads, each};
 
 /// More than any bound.
 pub(crate) const NEVER: u32 = u16::MAX as u32;
@@ -59,9 +59,17 @@ pub(crate) struct Here {
     /// The threads that can be chosen.
     pub(crate) allowed: Threads,
     preemptible: Threads,
+    /// If the execution was here: the thread that took the last step, and what that costs.
+    run: Option<(u8, Spent)>,
 }
 
 impl Here {
+    /// Whether the execution was here with the step of a thread.
+    #[inline]
+    pub(crate) fn was_run(&self, last: usize) -> bool {
+        self.run.is_some_and(|(thread, _)| usize::from(thread) == last)
+    }
+
     /// Whether it is in the table.
     #[inline]
     pub(crate) fn has_place(&self) -> bool {
@@ -77,6 +85,20 @@ pub(crate) struct Marked<'c> {
     into: u16,
 }
 
+/// How a search has come where it is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Way {
+    /// By the steps of the execution in their order, as far as they are there; that order costs too much.
+    in_order: bool,
+    /// So many steps there was no other way.
+    length: u32,
+}
+
+impl Way {
+    /// Of so many states that the search had to go through, one gets a place in the table.
+    const UNKNOWN: u32 = 8;
+}
+
 /// A step from a state by the thread with this name; with 0, or a value that it chooses plus 1.
 #[inline]
 fn step(state: u128, name: u64, value: u32) -> u128 {
@@ -84,6 +106,12 @@ fn step(state: u128, name: u64, value: u32) -> u128 {
 }
 
 impl Marked<'_> {
+    /// Whether it is seen at once that there are none.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.into == 0 && self.costs.steps.is_empty()
+    }
+
     /// Whether the next step of a thread leads to a marked state.
     #[inline]
     pub(crate) fn has(&self, thread: ThreadId, name: u64) -> bool {
@@ -159,7 +187,7 @@ impl ContextCost {
     pub(crate) fn leads_to_mark(&mut self, state: &Lattice, event: usize) {
         if self.all_values_lead_on(state, event) {
             let (hash, at) = (state.hash, Some(self.states.find(state.hash)));
-            let mut here = Here { hash, at, frontier: 0, allowed: 0, preemptible: 0 };
+            let mut here = Here { hash, at, frontier: 0, allowed: 0, preemptible: 0, run: None };
             self.step_leads_on(state, &mut here, state.step(event).0.index());
         }
     }
@@ -227,7 +255,7 @@ impl ContextCost {
     pub(crate) fn look(&mut self, state: &Lattice) -> Here {
         let (allowed, preemptible) = state.allowed();
         let at = self.states.get(state.hash);
-        Here { hash: state.hash, at, frontier: state.frontier(), allowed, preemptible }
+        Here { hash: state.hash, at, frontier: state.frontier(), allowed, preemptible, run: state.was_run() }
     }
 
     /// The threads that can be chosen in a state and whose steps do not lead to a marked one.
@@ -251,6 +279,11 @@ impl ContextCost {
         thread: usize,
         budget: u32,
     ) -> u32 {
+        self.search(state, here, thread, budget, Way { in_order: false, length: Way::UNKNOWN - 1 })
+    }
+
+    /// The same, on the way back from a state that was asked about.
+    fn search(&mut self, state: &mut Lattice, here: &mut Here, thread: usize, budget: u32, way: Way) -> u32 {
         if here.allowed >> thread & 1 == 0 {
             return NEVER;
         }
@@ -258,7 +291,7 @@ impl ContextCost {
             return 0;
         }
         let switches = here.preemptible & !(1 << thread);
-        let (mut unknown, mut over) = (0, false);
+        let (mut unknown, mut over): (Threads, bool) = (0, false);
         for last in each(here.frontier) {
             let price = (switches >> last & 1) as u32;
             if price > budget {
@@ -276,11 +309,23 @@ impl ContextCost {
         if others && state.preempted(thread, Runs::Next, budget) > budget {
             return budget + 1;
         }
+        let length = if unknown.is_power_of_two() { way.length + 1 } else { 0 };
         // What the execution did last is asked first: that leads back to where it has been.
-        while let Some(last) = each(unknown).max_by_key(|thread| state.last_event(*thread)) {
+        let latest = state.latest(here.frontier);
+        while let Some(last) = state.latest(unknown) {
             unknown &= !(1 << last);
             let price = (switches >> last & 1) as u32;
-            let cost = self.of_arrival(state, here, last, budget - price);
+            let in_order = Some(last) == latest;
+            if in_order
+                && !way.in_order
+                && let Some(cost) = state.cost_in_order(thread, budget)
+            {
+                if length % Way::UNKNOWN == 0 {
+                    self.note_arrival(state, here, last, budget - price, cost - price);
+                }
+                return cost;
+            }
+            let cost = self.search_back(state, here, last, budget - price, Way { in_order, length });
             if cost + price <= budget {
                 return cost + price;
             }
@@ -297,11 +342,25 @@ impl ContextCost {
         last: usize,
         budget: u32,
     ) -> u32 {
+        self.search_back(state, here, last, budget, Way::default())
+    }
+
+    /// The same, on the way back from a state that was asked about.
+    fn search_back(
+        &mut self,
+        state: &mut Lattice,
+        here: &mut Here,
+        last: usize,
+        budget: u32,
+        way: Way,
+    ) -> u32 {
         let removed = state.remove(last);
         let mut before = self.look(state);
-        let cost = self.of_step(state, &mut before, last, budget);
+        let cost = self.search(state, &mut before, last, budget, way);
         state.put_back(last, &removed);
-        self.note_arrival(state, here, last, budget, cost);
+        if way.length % Way::UNKNOWN == 0 {
+            self.note_arrival(state, here, last, budget, cost);
+        }
         cost
     }
 
@@ -332,7 +391,9 @@ impl ContextCost {
                 return Some(least);
             }
         }
-        if let Some(costs) = state.was_run(last) {
+        if let Some((thread, costs)) = here.run
+            && usize::from(thread) == last
+        {
             if costs.run <= budget {
                 return Some(costs.run);
             }
