@@ -130,13 +130,13 @@ impl Backtracking {
             wake(&mut walk.asleep, last_thread(point.decisions), &point.record.points()[last].op);
         }
         walk.at = Some(point.step);
+        if let (Some(running), true, true) = (point.running, point.preemptible, walk.asleep.is_empty()) {
+            // It goes on, which costs nothing.
+            return Choice::Take(Decision::Thread(running));
+        }
         let Decision::Thread(preferred) = point.without_preemption() else {
             unreachable!("a choice between threads")
         };
-        if walk.asleep.is_empty() && point.running == Some(preferred) {
-            // It goes on, which costs nothing.
-            return Choice::Take(Decision::Thread(preferred));
-        }
         let mut over = false;
         let mut possible = |thread: ThreadId| {
             if sleeps(&walk.asleep, thread) {
@@ -346,19 +346,42 @@ impl Backtracking {
     /// Section 5.3: further points where what is enabled changes, and where every step exceeds a bound. Nothing
     /// is new before the first of these decisions.
     fn enabledness_changes(&mut self, first: usize, over: bool, record: &Record) {
-        let (mut before, mut ran, mut enabled): (usize, _, &[u64]) = (first, ThreadId(0), &[]);
-        for (index, point) in record.points().iter().enumerate().skip(first) {
-            let Decision::Thread(chosen) = record.decisions()[index] else { continue };
-            let now = record.enabled_words(point);
-            if index > first && changes(enabled, now, ran) {
-                self.everything(before, record);
+        let points = record.points();
+        let words = points.get(first).map_or(&[][..], |point| record.enabled_words_from(point));
+        if words.len() == points.len() - first {
+            // Each point has its word.
+            for index in (1..words.len()).filter(|index| words[index - 1] != words[*index]) {
+                self.enabledness_changed(first + index - 1, first + index, record);
             }
-            (before, ran, enabled) = (index, chosen, now);
+        } else {
+            let mut before = first;
+            for (index, decision) in record.decisions().iter().enumerate().skip(first + 1) {
+                if let Decision::Thread(_) = decision {
+                    self.enabledness_changed(before, index, record);
+                    before = index;
+                }
+            }
         }
         if over {
             for begin in 0..self.path.begins().len() {
                 self.everything(self.path.begins()[begin] as usize, record);
             }
+        }
+    }
+
+    /// Adds everything at a point, if another thread than the one that ran can be chosen there or at the next one, and not
+    /// at both.
+    fn enabledness_changed(&mut self, before: usize, after: usize, record: &Record) {
+        let Decision::Thread(ran) = record.decisions()[before] else { return };
+        let words = |index: usize| record.enabled_words(&record.points()[index]);
+        let (was, is) = (words(before), words(after));
+        let word = |set: &[u64], index: usize| set.get(index).copied().unwrap_or(0);
+        let changed = |index: usize| {
+            let ran = if index == ran.index() / 64 { 1 << (ran.0 % 64) } else { 0_u64 };
+            (word(was, index) ^ word(is, index)) & !ran != 0
+        };
+        if (0..was.len().max(is.len())).any(changed) {
+            self.everything(before, record);
         }
     }
 
@@ -368,18 +391,6 @@ impl Backtracking {
             node.conservative.copy_from(&node.allowed);
         }
     }
-}
-
-/// Whether another thread than the one that ran can be chosen before or after its step, and not both.
-fn changes(before: &[u64], after: &[u64], ran: ThreadId) -> bool {
-    if let (&[before], &[after]) = (before, after) {
-        return before != after && (before ^ after) & !1_u64.checked_shl(ran.0).unwrap_or(0) != 0;
-    }
-    let word = |set: &[u64], index: usize| set.get(index).copied().unwrap_or(0);
-    (0..before.len().max(after.len())).any(|index| {
-        let ran = if index == ran.index() / 64 { 1 << (ran.0 % 64) } else { 0_u64 };
-        (word(before, index) ^ word(after, index)) & !ran != 0
-    })
 }
 
 /// What a thread was about to do before an event.

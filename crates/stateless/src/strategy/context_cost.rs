@@ -358,7 +358,7 @@ impl ContextCost {
         let mut before = self.look(state);
         let cost = self.search(state, &mut before, last, budget, way);
         state.put_back(last, &removed);
-        if way.length % Way::UNKNOWN == 0 {
+        if way.length.is_multiple_of(Way::UNKNOWN) {
             self.note_arrival(state, here, last, budget, cost);
         }
         cost
