@@ -270,6 +270,20 @@ pub struct ThreadIter<'a> {
     rest: &'a [u64],
 }
 
+impl<'a> ThreadIter<'a> {
+    /// The threads of the set with these words, the lowest threads first.
+    ///
+    /// ```
+    /// use selvedge_core::{ThreadId, ThreadIter};
+    /// assert!(ThreadIter::over(&[0b10, 0b1]).eq([ThreadId(1), ThreadId(64)]));
+    /// ```
+    #[inline]
+    pub fn over(words: &'a [u64]) -> Self {
+        let (word, rest) = words.split_first().map_or((0, words), |(word, rest)| (*word, rest));
+        ThreadIter { word, base: 0, rest }
+    }
+}
+
 impl Iterator for ThreadIter<'_> {
     type Item = ThreadId;
 

@@ -1,7 +1,7 @@
 //! What is remembered of an execution while it runs: enough for a strategy to see where else it could have
 //! gone. Its memory is kept from one execution to the next, so recording a step allocates nothing.
 
-use selvedge_core::{Decision, Op, ThreadId, ThreadSet};
+use selvedge_core::{Decision, Op, ThreadId, ThreadIter, ThreadSet};
 
 use crate::gate::Gate;
 use crate::happens_before::StateHash;
@@ -121,12 +121,9 @@ impl Record {
     }
 
     /// The threads that could be chosen at a point, within the fair bound.
-    pub fn enabled(&self, point: &PointRecord) -> impl Iterator<Item = ThreadId> + '_ {
-        self.enabled_words(point).iter().enumerate().flat_map(|(index, &word)| {
-            let rest = |word: &u64| Some(word & (word - 1)).filter(|rest| *rest != 0);
-            let words = std::iter::successors(Some(word).filter(|word| *word != 0), rest);
-            words.map(move |word| ThreadId(index as u32 * 64 + word.trailing_zeros()))
-        })
+    #[inline]
+    pub fn enabled(&self, point: &PointRecord) -> ThreadIter<'_> {
+        ThreadIter::over(self.enabled_words(point))
     }
 
     /// The same as words of a bit set.
