@@ -369,7 +369,7 @@ impl ContextCost {
     /// Whether a state gets a place in the table that a search had to go through, after so many others.
     #[inline]
     fn is_noted(&self, length: u32) -> bool {
-        length % Way::UNKNOWN == 0 || self.states.len() < Way::AT_HAND
+        length.is_multiple_of(Way::UNKNOWN) || self.states.len() < Way::AT_HAND
     }
 
     /// The same where it was worked out before, the execution at hand was there, or preemptions are certain.
