@@ -9,7 +9,8 @@
 //!    fair bound; and a step that the fair bound rules out costs more than any bound.
 //! 2. What is asked is only whether a cost is within a budget. So what is kept of it is two numbers that it
 //!    lies between; and an execution that was run is an answer for the states that it was in: what it had, and what
-//!    every other one that leads there must have had, step by step.
+//!    every other one that leads there must have had, step by step. For other states the order of the execution is
+//!    asked first.
 //! 3. A thread that was left where nothing could have blocked it was preempted there, and so was one that must
 //!    have been interrupted between two of its steps; if it could have waited for a lock there, then the one that held
 //!    the lock was. A state with more of these than the budget has is not looked into.
