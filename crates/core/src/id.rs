@@ -161,6 +161,23 @@ impl ThreadSet {
         if self.low != 0 { Some(ThreadId(self.low.trailing_zeros())) } else { self.iter().next() }
     }
 
+    /// The thread with the lowest number that is not in another set.
+    ///
+    /// ```
+    /// use selvedge_core::{ThreadId, ThreadSet};
+    /// let done: ThreadSet = [ThreadId(1)].into_iter().collect();
+    /// let wanted: ThreadSet = [ThreadId(1), ThreadId(4)].into_iter().collect();
+    /// assert_eq!(wanted.first_outside(&done), Some(ThreadId(4)));
+    /// ```
+    #[inline]
+    pub fn first_outside(&self, other: &ThreadSet) -> Option<ThreadId> {
+        match self.low & !other.low {
+            0 if self.high.is_empty() => None,
+            0 => self.iter().find(|thread| !other.contains(*thread)),
+            low => Some(ThreadId(low.trailing_zeros())),
+        }
+    }
+
     /// The only thread of the set; `None` when there is none or more than one.
     #[inline]
     pub fn only(&self) -> Option<ThreadId> {
@@ -251,6 +268,20 @@ pub struct ThreadIter<'a> {
     word: u64,
     base: u32,
     rest: &'a [u64],
+}
+
+impl<'a> ThreadIter<'a> {
+    /// The threads of the set with these words, the lowest threads first.
+    ///
+    /// ```
+    /// use selvedge_core::{ThreadId, ThreadIter};
+    /// assert!(ThreadIter::over(&[0b10, 0b1]).eq([ThreadId(1), ThreadId(64)]));
+    /// ```
+    #[inline]
+    pub fn over(words: &'a [u64]) -> Self {
+        let (word, rest) = words.split_first().map_or((0, words), |(word, rest)| (*word, rest));
+        ThreadIter { word, base: 0, rest }
+    }
 }
 
 impl Iterator for ThreadIter<'_> {

@@ -1,7 +1,7 @@
 //! What is remembered of an execution while it runs: enough for a strategy to see where else it could have
 //! gone. Its memory is kept from one execution to the next, so recording a step allocates nothing.
 
-use selvedge_core::{Decision, Op, ThreadId, ThreadSet};
+use selvedge_core::{Decision, Op, ThreadId, ThreadIter, ThreadSet};
 
 use crate::gate::Gate;
 use crate::happens_before::StateHash;
@@ -73,6 +73,14 @@ struct Details {
 }
 
 impl Details {
+    #[cold]
+    fn note_initial(&mut self, object: usize, word: (u32, u64)) {
+        if object >= self.initial.len() {
+            self.initial.resize(object + 1, None);
+        }
+        self.initial[object] = Some(word);
+    }
+
     /// Takes over what another execution has of its first decisions, which ours has too.
     fn begin_as(&mut self, before: &Details, kept: usize) {
         let begin = before.pending_at.get(kept).map_or(before.pending.len(), |begin| *begin as usize);
@@ -113,17 +121,19 @@ impl Record {
     }
 
     /// The threads that could be chosen at a point, within the fair bound.
-    pub fn enabled(&self, point: &PointRecord) -> impl Iterator<Item = ThreadId> + '_ {
-        self.enabled_words(point).iter().enumerate().flat_map(|(index, &word)| {
-            let rest = |word: &u64| Some(word & (word - 1)).filter(|rest| *rest != 0);
-            let words = std::iter::successors(Some(word).filter(|word| *word != 0), rest);
-            words.map(move |word| ThreadId(index as u32 * 64 + word.trailing_zeros()))
-        })
+    #[inline]
+    pub fn enabled(&self, point: &PointRecord) -> ThreadIter<'_> {
+        ThreadIter::over(self.enabled_words(point))
     }
 
     /// The same as words of a bit set.
     pub(crate) fn enabled_words(&self, point: &PointRecord) -> &[u64] {
         &self.words[point.enabled_at as usize..(point.enabled_at + point.enabled_words) as usize]
+    }
+
+    /// Those of a point and of all that follow it, one after the other.
+    pub(crate) fn enabled_words_from(&self, point: &PointRecord) -> &[u64] {
+        &self.words[point.enabled_at as usize..]
     }
 
     /// The next steps that became known before a decision, or with the number of decisions, at the end: that of
@@ -134,6 +144,11 @@ impl Record {
         let begin = at.get(step).map_or(self.details.pending.len(), |begin| *begin as usize);
         let end = at.get(step + 1).map_or(self.details.pending.len(), |end| *end as usize);
         &self.details.pending[begin..end]
+    }
+
+    /// The next steps of threads in the order in which they became known, and where those of each step begin.
+    pub(crate) fn all_pending(&self) -> (&[Pending], &[u32]) {
+        (&self.details.pending, &self.details.pending_at)
     }
 
     /// A name for a thread that equivalent executions agree on, where the strategy wants it.
@@ -162,6 +177,11 @@ impl Record {
     /// The objects that were seen, with their words when they first were.
     pub(crate) fn initial_words(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.details.initial.iter().enumerate().filter_map(|(object, word)| Some((object, word.as_ref()?.1)))
+    }
+
+    /// The words of all objects when they were first seen; 0 of those that were not.
+    pub(crate) fn initials(&self) -> impl Iterator<Item = u64> + '_ {
+        self.details.initial.iter().map(|word| word.map_or(0, |(_, word)| word))
     }
 
     pub(crate) fn signals(&self) -> &[(u32, ThreadId)] {
@@ -245,8 +265,12 @@ impl Record {
     #[inline]
     pub(crate) fn note_pending(&mut self, pending: Pending) {
         let details = &mut self.details;
-        while details.pending_at.len() <= self.decisions.len() {
-            details.pending_at.push(details.pending.len() as u32);
+        let begin = details.pending.len() as u32;
+        if details.pending_at.len() == self.decisions.len() {
+            details.pending_at.push(begin);
+        } else if details.pending_at.len() < self.decisions.len() {
+            // None became known before choices of values.
+            details.pending_at.resize(self.decisions.len() + 1, begin);
         }
         details.pending.push(pending);
     }
@@ -258,10 +282,8 @@ impl Record {
         if let Some(Some(_)) = initial.get(object) {
             return;
         }
-        if object >= initial.len() {
-            initial.resize(object + 1, None);
-        }
-        initial[object] = Some((self.decisions.len() as u32, word()));
+        let now = (self.decisions.len() as u32, word());
+        self.details.note_initial(object, now);
     }
 
     /// Notes that there is a thread.

@@ -26,8 +26,7 @@ use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 use super::backtrack::last_thread;
 use super::context_cost::{ContextCost, Here, NEVER};
 use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
-use crate::graph::{Graph, Races, Trail};
-use crate::lattice::{Lattice, MOST_THREADS, Removed, Threads, each};
+use crate::lattice::{Lattice, MOST_THREADS, Removed, Threads, Trail, each};
 use crate::program::Onward;
 
 /// Every terminal partial order within a bound on preemptions, once, bound by bound.
@@ -44,15 +43,14 @@ pub struct CbPor {
     all: bool,
     most: Option<u32>,
     bound: Option<u32>,
+    /// The decisions of the last execution, and those of them after which another may follow.
+    decisions: Vec<Decision>,
     path: Vec<Node>,
     begun: bool,
     cut: bool,
     blocked: u64,
-    graph: Graph,
     state: Lattice,
     marks: Marks,
-    /// How many of the graph's first events the lattice has.
-    loaded: usize,
     /// The names of the threads of the last execution.
     names: Vec<u64>,
     /// The terminal graphs that were reached, for the next bound.
@@ -82,11 +80,12 @@ enum Back {
 
 #[derive(Clone, Debug)]
 struct Node {
-    decision: Decision,
+    /// The number of the decision.
+    at: usize,
     /// The threads that were tried; for a choice of a value, the values.
-    tried: ThreadSet,
+    tried: Few,
     /// Threads that this execution cannot afford to choose, and another one to this state can.
-    cheaper: ThreadSet,
+    cheaper: Threads,
     fingerprint: Option<u64>,
     state: u128,
     arity: u32,
@@ -95,7 +94,62 @@ struct Node {
     preemptible: bool,
     preemptions: u32,
     /// The threads that can be chosen.
-    threads: ThreadSet,
+    threads: Few,
+}
+
+/// A set that is small as long as its elements are.
+#[derive(Clone, Debug, Default)]
+struct Few {
+    /// The elements, if all are less than 64.
+    low: Threads,
+    /// All of them, if they are not.
+    all: Option<Box<ThreadSet>>,
+}
+
+impl Few {
+    fn one(element: ThreadId) -> Self {
+        let mut set = Few::default();
+        set.insert(element);
+        set
+    }
+
+    fn of(words: &[u64]) -> Self {
+        match words {
+            [] => Few::default(),
+            [low] => Few { low: *low, all: None },
+            words => Few { low: 0, all: Some(Box::new(ThreadSet::from_words(words))) },
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, element: ThreadId) {
+        if self.all.is_none() && element.0 < 64 {
+            self.low |= 1 << element.0;
+            return;
+        }
+        let low = self.low;
+        self.all.get_or_insert_with(|| Box::new(ThreadSet::from_words(&[low]))).insert(element);
+    }
+
+    #[inline]
+    fn contains(&self, element: ThreadId) -> bool {
+        match &self.all {
+            None => element.0 < 64 && self.low >> element.0 & 1 == 1,
+            Some(all) => all.contains(element),
+        }
+    }
+
+    /// The elements, if all are less than 64.
+    #[inline]
+    fn word(&self) -> Option<Threads> {
+        self.all.is_none().then_some(self.low)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        let low = if self.all.is_none() { self.low } else { 0 };
+        let all = self.all.iter().flat_map(|all| all.iter());
+        each(low).map(|element| ThreadId(element as u32)).chain(all)
+    }
 }
 
 /// A thread or a value as one of a set.
@@ -104,13 +158,6 @@ fn member(decision: Decision) -> ThreadId {
         Decision::Thread(thread) => thread,
         Decision::Value(value) => ThreadId(value),
     }
-}
-
-/// How many preemptions an execution had after each of its events from this one on.
-fn costs(graph: &Graph, execution: &Finished<'_>, first: usize) -> impl Iterator<Item = u32> {
-    let points = execution.record.points();
-    let later = graph.events[first..].iter().skip(1).map(|event| points[event.point as usize].preemptions);
-    later.chain((first < graph.events.len()).then_some(execution.preemptions))
 }
 
 /// So many states may be remembered, and terminal graphs kept.
@@ -127,13 +174,12 @@ impl CbPor {
             all: false,
             most,
             bound,
+            decisions: Vec::new(),
             path: Vec::new(),
             begun: false,
             cut: false,
             blocked: 0,
-            graph: Graph::default(),
             state: Lattice::new(yields),
-            loaded: 0,
             names: Vec::new(),
             marks: Marks { cost: ContextCost::default(), bound, cut: false, back: Vec::new() },
             terminals: Trail::default(),
@@ -159,61 +205,53 @@ impl CbPor {
 
     /// Puts the states of an execution into H (Algorithm 1).
     fn visited(&mut self, execution: &Finished<'_>) {
-        self.load(execution);
-        self.marks.cost.begin(&self.graph);
-        let (graph, state) = (&self.graph, &mut self.state);
+        let state = &mut self.state;
+        state.update(execution, self.marks.most());
+        state.bring_up_to_date();
+        self.marks.cost.begin(state);
         if execution.pruned {
             // The state that it was ended in: where no step that it could afford was new.
             self.path.push(Node {
-                decision: Decision::Value(u32::MAX),
-                tried: ThreadSet::default(),
-                cheaper: ThreadSet::default(),
+                at: self.decisions.len(),
+                tried: Few::default(),
+                cheaper: 0,
                 fingerprint: None,
                 state: state.hash,
                 arity: 0,
                 running: None,
                 preemptible: false,
                 preemptions: u32::MAX,
-                threads: (0..graph.threads.len() as u32).map(ThreadId).collect(),
+                threads: Few { low: Threads::MAX >> (MOST_THREADS - self.names.len()), all: None },
             });
         }
         let mut index = self.path.len();
-        for event in (0..=graph.events.len()).rev() {
-            // `state` is what there is before this event.
-            let begin = graph.events.get(event).map_or(execution.record.len(), |event| event.point as usize);
+        debug_assert!(self.path.iter().zip(0..).all(|(node, at)| node.at == at), "every decision has a node");
+        for step in (0..=state.steps()).rev() {
+            // `state` is what there is before this step.
+            let begin = state.begin(step);
             if self.marks.cost.mark(state.hash) {
                 for thread in each(state.frontier()) {
                     let removed = state.remove(thread);
-                    self.marks.cost.leads_to_mark(graph, state.hash, removed.event);
+                    self.marks.cost.leads_to_mark(state, removed.event);
                     state.put_back(thread, &removed);
                 }
             }
             if begin < index {
                 index = begin;
                 let node = &mut self.path[begin];
-                node.cheaper.clear();
-                let mut here = self.marks.cost.look(graph, state);
+                node.cheaper = 0;
+                let mut here = self.marks.cost.look(state);
                 for thread in each(here.allowed) {
-                    if self.marks.within(graph, state, &mut here, thread) {
-                        node.cheaper.insert(ThreadId(thread as u32));
+                    if self.marks.within(state, &mut here, thread) {
+                        node.cheaper |= 1 << thread;
                     }
                 }
             }
-            if let Some(last) = event.checked_sub(1) {
-                state.remove(graph.events[last].thread.index());
+            if let Some(last) = step.checked_sub(1) {
+                state.remove(state.step(last).0.index());
             }
         }
-        state.walk_to(graph.events.len());
-    }
-
-    /// Makes the graph and the lattice those of an execution. Says how many events it has in common with the one
-    /// before.
-    fn load(&mut self, execution: &Finished<'_>) -> usize {
-        let common = self.graph.update(execution, Races::No).min(self.loaded);
-        let costs = costs(&self.graph, execution, common);
-        self.state.load(&self.graph, common, self.marks.most(), costs);
-        self.loaded = self.graph.events.len();
-        common
+        state.walk_to(state.steps());
     }
 
     /// Goes on to the next bound.
@@ -224,18 +262,15 @@ impl CbPor {
         self.marks.cut = false;
         self.cut = false;
         self.path.clear();
+        self.decisions.clear();
         self.begun = false;
-        self.graph.clear();
-        let mut graph = Graph::default();
-        self.loaded = 0;
+        self.state.clear();
         for index in 0..self.terminals.len() {
-            let (common, costs) = self.terminals.restore(index, &mut graph);
-            let most = self.marks.most();
-            self.state.load(&graph, common.min(self.loaded), most, costs.iter().copied());
-            self.loaded = graph.events.len();
-            self.marks.mark_all(&graph, &mut self.state);
+            let (common, script) = self.terminals.get(index);
+            self.state.load(common, self.marks.most(), script);
+            self.marks.mark_all(&mut self.state);
         }
-        self.loaded = 0;
+        self.state.clear();
     }
 }
 
@@ -257,11 +292,12 @@ impl Strategy for CbPor {
                 }
                 let next = node.untried(&self.marks, &self.names, self.bound, &mut self.cut).next();
                 if let Some(decision) = next {
-                    node.decision = decision;
                     node.tried.insert(member(decision));
                     prefix.expect = node.fingerprint;
+                    self.decisions.truncate(node.at);
+                    self.decisions.push(decision);
                     prefix.decisions.clear();
-                    prefix.decisions.extend(self.path.iter().map(|node| node.decision));
+                    prefix.decisions.extend_from_slice(&self.decisions);
                     return true;
                 }
                 self.path.pop();
@@ -276,20 +312,18 @@ impl Strategy for CbPor {
     }
 
     fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
-        let mut decisions: Vec<_> = self.path.iter().map(|node| node.decision).collect();
+        let mut decisions = self.decisions.clone();
         let at = self.path.iter().rposition(|node| {
-            decisions.pop();
+            decisions.truncate(node.at);
             node.untried(&self.marks, &self.names, self.bound, &mut false).next().is_some_and(|decision| {
                 decisions.push(decision);
-                let is_wanted = wanted(&decisions, Onward::Calmly);
-                decisions.pop();
-                is_wanted
+                wanted(&decisions, Onward::Calmly)
             })
         })?;
         Some(Box::new(CbPor {
+            decisions: self.decisions.clone(),
             path: self.path[..=at].to_vec(),
             begun: true,
-            graph: self.graph.clone(),
             state: self.state.clone(),
             marks: self.marks.clone(),
             names: self.names.clone(),
@@ -311,6 +345,10 @@ impl Strategy for CbPor {
             unreachable!("a choice between threads")
         };
         let marked = self.marks.cost.marked(point.state.0);
+        let affords_any = self.bound.is_none_or(|most| point.preemptions <= most);
+        if point.running == Some(preferred) && affords_any && marked.is_empty() {
+            return Choice::Take(Decision::Thread(preferred));
+        }
         let others = point.enabled.iter().filter(|thread| *thread != preferred);
         for thread in std::iter::once(preferred).chain(others) {
             let price = u32::from(point.preemptible && point.running != Some(thread));
@@ -328,28 +366,39 @@ impl Strategy for CbPor {
 
     fn finished(&mut self, execution: &Finished<'_>) {
         let record = execution.record;
-        self.path.truncate(execution.prefix);
+        let first = execution.prefix;
+        self.decisions.truncate(first);
+        self.decisions.extend_from_slice(&record.decisions()[first..]);
+        while self.path.pop_if(|node| node.at >= first).is_some() {}
         self.names.clear();
         self.names.extend((0..record.threads() as u32).map(|thread| record.name(ThreadId(thread))));
-        let first = self.path.len();
-        let mut last = (first > 0).then(|| last_thread(&record.decisions()[..first]));
-        for (index, decision) in record.decisions().iter().enumerate().skip(first) {
-            let point = &record.points()[index];
+        let spent = self.bound.filter(|_| self.cut && !self.all);
+        for (at, point) in record.points().iter().enumerate().skip(first) {
+            let decision = self.decisions[at];
+            let enabled = record.enabled_words(point);
+            if let (Decision::Thread(chosen), &[enabled]) = (decision, enabled)
+                && !self.all
+            {
+                // Nothing else can be chosen, or it would be beyond the bound, which is known to cut something off.
+                let spent =
+                    spent == Some(point.preemptions) && point.preemptible && point.running == Some(chosen);
+                if spent || enabled == 1 << chosen.0 {
+                    continue;
+                }
+            }
+            let chooses = || last_thread(&self.decisions[..at]);
             self.path.push(Node {
-                decision: *decision,
-                tried: std::iter::once(member(*decision)).collect(),
-                cheaper: ThreadSet::default(),
+                at,
+                tried: Few::one(member(decision)),
+                cheaper: 0,
                 fingerprint: Some(point.fingerprint),
-                state: record.state(index).0,
+                state: record.state(at).0,
                 arity: point.arity,
-                running: if point.arity > 0 { last } else { point.running },
+                running: if point.arity > 0 { Some(chooses()) } else { point.running },
                 preemptible: point.preemptible,
                 preemptions: point.preemptions,
-                threads: ThreadSet::from_words(record.enabled_words(point)),
+                threads: Few::of(enabled),
             });
-            if let Decision::Thread(thread) = decision {
-                last = Some(*thread);
-            }
         }
         let few_threads = record.threads() <= MOST_THREADS;
         if self.all {
@@ -367,11 +416,11 @@ impl Strategy for CbPor {
         if record.len() > LONGEST || !few_threads || !room {
             return;
         }
-        let common = self.load(execution);
-        self.marks.mark_all(&self.graph, &mut self.state);
+        let common = self.state.update(execution, self.marks.most());
+        self.marks.mark_all(&mut self.state);
         let more = self.bound.is_some_and(|bound| self.most.is_none_or(|most| bound < most));
         if more && self.terminals.len() < MOST_TERMINALS {
-            self.terminals.push(&self.graph, common, costs(&self.graph, execution, common));
+            self.terminals.push(common, record.threads(), self.state.script(execution, common));
         }
     }
 
@@ -399,25 +448,27 @@ impl Strategy for CbPor {
 impl Node {
     /// Whether it is seen at once that nothing may be tried here; notes whether the bound cuts something off.
     fn is_done(&self, marks: &Marks, names: &[u64], bound: Option<u32>, cut: &mut bool) -> bool {
-        let (0, Some(threads), Some(tried), Some(cheaper)) =
-            (self.arity, self.threads.word(), self.tried.word(), self.cheaper.word())
-        else {
+        let (0, Some(threads), Some(tried)) = (self.arity, self.threads.word(), self.tried.word()) else {
             return false;
         };
         let rest = threads & !tried;
         if rest == 0 {
             return true;
         }
-        let Some(into) = marks.cost.marked(self.state).threads(names) else { return false };
-        let rest = rest & !into;
+        let within = self.fingerprint.is_some() && bound.is_none_or(|most| self.preemptions <= most);
         let left = bound.map_or(u32::MAX, |most| most.saturating_sub(self.preemptions));
         let affordable = match self.running.filter(|_| self.preemptible && left == 0) {
+            _ if !within => 0,
             Some(running) => rest & 1_u64.checked_shl(running.0).unwrap_or(0),
             None => rest,
         };
-        let within = self.fingerprint.is_some() && bound.is_none_or(|most| self.preemptions <= most);
-        let done = rest & cheaper == 0 && (!within || affordable == 0);
-        *cut |= done && rest != 0;
+        let wanted = affordable | rest & self.cheaper;
+        if wanted == 0 && *cut {
+            return true;
+        }
+        let Some(into) = marks.cost.marked(self.state).threads(names) else { return false };
+        let done = wanted & !into == 0;
+        *cut |= done && rest & !into != 0;
         done
     }
 
@@ -450,7 +501,8 @@ impl Node {
             }
             let affordable = self.fingerprint.is_some()
                 && bound.is_none_or(|most| self.preemptions.saturating_add(*price) <= most);
-            let wanted = affordable || self.cheaper.contains(*thread);
+            let cheaper = 1_u64.checked_shl(thread.0).unwrap_or(0) & self.cheaper != 0;
+            let wanted = affordable || cheaper;
             *cut |= !wanted;
             wanted
         });
@@ -460,8 +512,8 @@ impl Node {
 
 impl Marks {
     /// Whether a step from a state is within the bound.
-    fn within(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here, thread: usize) -> bool {
-        self.most().is_none_or(|most| self.cost.of_step(graph, state, here, thread, most) <= most)
+    fn within(&mut self, state: &mut Lattice, here: &mut Here, thread: usize) -> bool {
+        self.most().is_none_or(|most| self.cost.of_step(state, here, thread, most) <= most)
     }
 
     fn most(&self) -> Option<u32> {
@@ -469,65 +521,76 @@ impl Marks {
     }
 
     /// Puts a terminal state, all of its graph, into H, and every state from which nothing new can be reached.
-    fn mark_all(&mut self, graph: &Graph, state: &mut Lattice) {
-        self.cost.begin(graph);
-        let here = self.cost.look(graph, state);
+    fn mark_all(&mut self, state: &mut Lattice) {
+        self.cost.begin(state);
+        let here = self.cost.look(state);
         if !self.cost.is_marked_here(&here) {
-            self.mark(graph, state, here);
+            self.mark(state, here);
         }
     }
 
     /// Puts a state into H, and then every predecessor from which nothing new can be reached. A state that one step
     /// leads to within the bound is as good as marked when that step is; it needs no place in the table.
-    fn mark(&mut self, graph: &Graph, state: &mut Lattice, mut here: Here) {
+    fn mark(&mut self, state: &mut Lattice, mut here: Here) {
         let begin = self.back.len();
         loop {
-            let within = self.arrivals_within(graph, state, &mut here);
+            let within = self.arrivals_within(state, &mut here);
             if !within.is_power_of_two() || here.has_place() {
                 self.cost.mark_here(&mut here);
             }
             let Some(last) = each(within).max_by_key(|thread| state.last_event(*thread)) else { break };
-            for other in each(within & !(1 << last)) {
+            let others = within & !(1 << last);
+            if others != 0 {
+                state.bring_up_to_date();
+            }
+            for other in each(others) {
                 let removed = state.remove(other);
-                let mut before = self.cost.look_back(graph, state, here.frontier, other, &removed);
-                if self.settles(graph, state, &mut before, removed.event) {
-                    self.mark(graph, state, before);
+                let mut before = self.cost.look(state);
+                if self.settles(state, &mut before, removed.event) {
+                    self.mark(state, before);
                 }
                 state.put_back(other, &removed);
             }
-            let (mut last, mut frontier) = (last, here.frontier);
+            let mut last = last;
             let length = state.len();
-            if state.was_run(last).is_some() {
+            if here.was_run(last) {
                 self.cut |= state.go_back();
             }
             if state.len() < length {
                 self.back.push(Back::To(length));
-                (last, frontier) = state.last_run();
+                last = state.last_run();
             }
+            state.bring_up_to_date();
             let removed = state.remove(last);
-            let mut before = self.cost.look_back(graph, state, frontier, last, &removed);
-            let settled = self.settles(graph, state, &mut before, removed.event);
+            let mut before = self.cost.look(state);
+            let settled = self.settles(state, &mut before, removed.event);
             self.back.push(Back::Over(last, removed));
             if !settled {
                 break;
             }
             here = before;
         }
-        for back in self.back.drain(begin..).rev() {
-            match back {
-                Back::Over(last, removed) => state.put_back(last, &removed),
-                Back::To(length) => state.walk_to(length),
+        while self.back.len() > begin {
+            match self.back.pop() {
+                Some(Back::Over(last, removed)) => state.put_back(last, &removed),
+                // From where the walk began, nothing is done but to load what comes next.
+                Some(Back::To(_)) if self.back.is_empty() => {}
+                Some(Back::To(length)) => {
+                    state.walk_to(length);
+                    state.bring_up_to_date();
+                }
+                None => {}
             }
         }
     }
 
     /// The threads by whose last steps a state can be reached within the bound, as some execution does.
     #[inline]
-    fn arrivals_within(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here) -> Threads {
+    fn arrivals_within(&mut self, state: &mut Lattice, here: &mut Here) -> Threads {
         let Some(most) = self.most() else { return here.frontier };
         let (mut within, mut unknown): (Threads, Threads) = (0, 0);
         for last in each(here.frontier) {
-            match self.cost.known_arrival(graph, state, here, last, most) {
+            match self.cost.known_arrival(state, here, last, most) {
                 Some(cost) => within |= Threads::from(cost <= most) << last,
                 None => unknown |= 1 << last,
             }
@@ -535,8 +598,11 @@ impl Marks {
         if within == 0 && unknown.is_power_of_two() {
             return unknown;
         }
+        if unknown != 0 {
+            state.bring_up_to_date();
+        }
         for last in each(unknown) {
-            let cost = self.cost.of_arrival(graph, state, here, last, most);
+            let cost = self.cost.of_arrival(state, here, last, most);
             within |= Threads::from(cost <= most) << last;
         }
         within
@@ -544,17 +610,17 @@ impl Marks {
 
     /// Notes that the step of an event leads from a state into H. Says whether the state is to be put into H too: every
     /// step from it leads there or exceeds the bound.
-    fn settles(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here, event: usize) -> bool {
+    fn settles(&mut self, state: &mut Lattice, here: &mut Here, event: usize) -> bool {
         if self.cost.is_marked_here(here) {
             return false;
         }
-        let thread = graph.events[event].thread.index();
-        let leads_on = self.cost.all_values_lead_on(graph, state.hash, event);
-        let others = self.cost.unmarked(graph, here) & !(Threads::from(leads_on) << thread);
-        let settled = !each(others).any(|thread| self.within(graph, state, here, thread));
+        let thread = state.step(event).0.index();
+        let leads_on = self.cost.all_values_lead_on(state, event);
+        let others = self.cost.unmarked(state, here) & !(Threads::from(leads_on) << thread);
+        let settled = !each(others).any(|thread| self.within(state, here, thread));
         self.cut |= settled && others != 0;
         if !settled && leads_on {
-            self.cost.step_leads_on(graph, here, thread);
+            self.cost.step_leads_on(state, here, thread);
         }
         settled
     }
