@@ -10,8 +10,9 @@ use selvedge_core::{Decision, Op, OpKind, ThreadId};
 use crate::graph::{Event, Graph};
 
 /// Whether no operation can conflict with an event, apart from asking for the end of its thread; and it can be added
-/// to any partial order that its thread's last step is in at no cost: right after that step, from where leaving costs
-/// no more than it did.
+/// to any execution that its thread's last step is in at no cost: right after that step, from where leaving costs
+/// no more than it did. To leave a thread before it chooses a value costs a preemption, as it does at most afterwards,
+/// unless the thread has just yielded.
 pub(crate) fn is_inert(graph: &Graph, event: usize) -> bool {
     let local = |op: &Op| op.object.is_none() || matches!(op.kind, OpKind::End | OpKind::Join);
     let Event { thread, number, op, .. } = graph.events[event];
@@ -24,7 +25,8 @@ pub(crate) fn is_inert(graph: &Graph, event: usize) -> bool {
     let directly = op.kind == OpKind::Join
         || (0..graph.threads.len()).all(|other| other == thread.index() || past[other] == before[other]);
     let next = line.pending.get(number as usize + 1).map(|(op, _)| op);
-    local(&op) && directly && (op.kind == OpKind::End || op.yields() || next.is_none_or(local))
+    let chooses = op.kind == OpKind::Choose && !graph.events[last].op.yields();
+    local(&op) && directly && (op.kind == OpKind::End || op.yields() || chooses || next.is_none_or(local))
 }
 
 /// The decisions that let threads take their steps in this order. Threads are numbered as they are created.

@@ -212,7 +212,7 @@ impl Optimal {
             let name = self.graph.threads[event.thread.index()].name;
             let ends = execution.stopped && index + 1 == self.graph.events.len();
             let arities: Vec<u32> = arities;
-            let inert = self.bound.is_some() && arities.is_empty() && is_inert(&self.graph, index);
+            let inert = self.bound.is_some() && is_inert(&self.graph, index);
             let step = Step { thread: name, values };
             let taken = Taken {
                 step,
@@ -612,12 +612,16 @@ impl Node {
         asks: bool,
         scratch: &mut Scratch,
     ) -> Option<(Branch, ThreadId)> {
-        let inert = |taken: &Taken| taken.inert && !(asks && taken.op.kind == OpKind::End);
+        let step =
+            |thread: ThreadId| Step { thread: here.graph.threads[thread.index()].name, values: Vec::new() };
+        let inert = |taken: &Taken| {
+            taken.inert
+                && !(asks && taken.op.kind == OpKind::End)
+                && covered(&self.asleep, &Step { thread: taken.step.thread, values: Vec::new() })
+        };
         if !self.held_below && self.asleep.iter().any(inert) {
             return None;
         }
-        let step =
-            |thread: ThreadId| Step { thread: here.graph.threads[thread.index()].name, values: Vec::new() };
         for thread in self.enabled.iter().filter(|thread| !covered(&self.asleep, &step(*thread))) {
             let within = match self.held_below {
                 false => leads_on_within(here, thread, &self.asleep, scratch),

@@ -27,6 +27,8 @@ pub(super) struct TurnedRound {
 pub(super) struct Draft {
     sequence: Sequence,
     places: Vec<Option<usize>>,
+    /// How many steps of each thread come before its last step.
+    clock: Vec<u32>,
 }
 
 /// Where in a draft the step is within which a thread was created.
@@ -51,16 +53,18 @@ impl Optimal {
         created.chain(next).filter_map(touched).max().unwrap_or(0)
     }
 
-    /// The steps after an event that do not depend on it.
-    fn draft_independent_of(&self, event: usize, draft: &mut Draft) {
-        let Draft { sequence, places } = draft;
+    /// The steps after an event that do not depend on it; or only those that the draft's clock has.
+    fn draft_independent_of(&self, event: usize, needed: bool, draft: &mut Draft) {
+        let Draft { sequence, places, clock } = draft;
         sequence.steps.clear();
         sequence.known = self.path[event].known;
         places.clear();
         for index in event + 1..self.graph.events.len() {
-            let independent = !self.graph.happens_before(event, index);
-            places.push(independent.then_some(sequence.steps.len()));
-            if independent {
+            let Event { thread, number, .. } = self.graph.events[index];
+            let wanted = !needed || number < clock[thread.index()];
+            let wanted = wanted && !self.graph.happens_before(event, index);
+            places.push(wanted.then_some(sequence.steps.len()));
+            if wanted {
                 let taken = &self.path[index].taken;
                 let creator = self.graph.threads[self.graph.events[index].thread.index()].creator;
                 sequence.steps.push(Planned {
@@ -98,7 +102,19 @@ impl Optimal {
         let Some((op, _)) = line.pending.get(number) else { return };
         let (name, creator) = (line.name, line.creator);
         let mut draft = std::mem::take(&mut self.draft);
-        self.draft_independent_of(event, &mut draft);
+        match line.events.get(number) {
+            Some(second) => {
+                draft.clock.clear();
+                draft.clock.extend_from_slice(self.graph.clock(*second as usize));
+            }
+            None => self.graph.clock_of(op, line.events.last().copied().or(creator), &mut draft.clock),
+        }
+        // Where nothing sleeps, nothing needs to be woken, and where nothing is planned, nothing is compared with it: what
+        // does not come before the last step may as well come after it, which costs no more.
+        let node = &self.path[event];
+        let needed =
+            self.bound.is_some() && node.tree.is_empty() && node.asleep.iter().all(|taken| taken.ends);
+        self.draft_independent_of(event, needed, &mut draft);
         let op = self.expected(*op, event, thread, &draft.sequence);
         let creator = draft_place(&draft.places, event, creator);
         draft.sequence.steps.push(Planned {
