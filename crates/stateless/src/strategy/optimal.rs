@@ -212,7 +212,6 @@ impl Optimal {
             let name = self.graph.threads[event.thread.index()].name;
             let ends = execution.stopped && index + 1 == self.graph.events.len();
             let arities: Vec<u32> = arities;
-            let inert = self.bound.is_some() && is_inert(&self.graph, index);
             let step = Step { thread: name, values };
             let taken = Taken {
                 step,
@@ -222,7 +221,6 @@ impl Optimal {
                 racers: Vec::new(),
                 stale: false,
                 ends,
-                inert,
             };
             if let Some(node) = self.path.get_mut(index) {
                 node.taken = taken;
@@ -340,7 +338,6 @@ impl Strategy for Optimal {
             racers: Vec::new(),
             stale: false,
             ends: false,
-            inert: false,
         };
         for node in &self.path {
             prefix.decisions.extend(decisions(node.thread, &node.taken.step));
@@ -615,7 +612,9 @@ impl Node {
         let step =
             |thread: ThreadId| Step { thread: here.graph.threads[thread.index()].name, values: Vec::new() };
         let inert = |taken: &Taken| {
-            taken.inert
+            is_inert(&taken.op)
+                && !taken.ends
+                && taken.racers.is_empty()
                 && !(asks && taken.op.kind == OpKind::End)
                 && covered(&self.asleep, &Step { thread: taken.step.thread, values: Vec::new() })
         };

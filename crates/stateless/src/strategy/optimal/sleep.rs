@@ -24,9 +24,6 @@ pub(super) struct Taken {
     pub(super) stale: bool,
     /// It ended the execution, or after it the fair bound held a thread back: it sleeps in no other state.
     pub(super) ends: bool,
-    /// Nothing can conflict with it any more, and it costs nothing: whatever is done first, it could have
-    /// been taken before.
-    pub(super) inert: bool,
 }
 
 /// Whether a step goes on sleeping after this one of a thread.
