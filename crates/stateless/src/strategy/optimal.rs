@@ -53,7 +53,9 @@ use std::cell::RefCell;
 use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
 
 use self::plans::{Draft, TurnedRound};
-use self::sleep::{Here, Taken, covered, goes_on_within, leads_on_within, stays_asleep, wake};
+use self::sleep::{
+    Here, Taken, anything_within, covered, goes_on_within, leads_on_within, stays_asleep, wake,
+};
 use super::backtrack::last_thread;
 use super::bound_conflicts::{is_inert, schedule, steps_before};
 use super::prefix_cost::{Marks, PartialOrder, Scratch};
@@ -115,6 +117,9 @@ struct Node {
     asleep: Vec<Taken>,
     /// What is still to be tried here.
     tree: Vec<Branch>,
+    /// Whether the bound allows that the current step comes after something that conflicts with it and has not been
+    /// done, and likewise all that sleeps; `None` when that has not been asked for.
+    may_wait: Option<bool>,
     /// Whether the bound has cut something off here or below; and whether below the current step.
     cut: bool,
     child_cut: bool,
@@ -251,6 +256,7 @@ impl Optimal {
                 known,
                 asleep,
                 tree,
+                may_wait: None,
                 cut: false,
                 child_cut: false,
                 held,
@@ -319,6 +325,7 @@ impl Strategy for Optimal {
             self.cut |= node.cut;
             if let Some((branch, thread)) = next {
                 node.thread = thread;
+                node.may_wait = None;
                 break branch;
             }
             let (cut, held) = (node.cut, node.held_below);
@@ -621,7 +628,15 @@ impl Node {
         if !self.held_below && self.asleep.iter().any(inert) {
             return None;
         }
-        for thread in self.enabled.iter().filter(|thread| !covered(&self.asleep, &step(*thread))) {
+        let awake = |thread: &ThreadId| !covered(&self.asleep, &step(*thread));
+        if !self.held_below && self.enabled.iter().any(|thread| awake(&thread)) {
+            let may_wait = self.may_wait.take();
+            if !may_wait.unwrap_or_else(|| anything_within(here, &self.asleep, None, scratch)) {
+                self.cut = true;
+                return None;
+            }
+        }
+        for thread in self.enabled.iter().filter(awake) {
             let within = match self.held_below {
                 false => leads_on_within(here, thread, &self.asleep, scratch),
                 true => goes_on_within(here, thread, &self.asleep, scratch).is_some(),

@@ -6,8 +6,8 @@ use selvedge_core::{Access, Op, OpKind, ThreadId};
 use super::super::bound_conflicts::steps_before;
 use super::super::prefix_cost::PartialOrder;
 use super::super::wakeup::{Branch, Planned, Sequence, Step, insert};
-use super::Optimal;
-use super::sleep::{Taken, covered, sleepers, wake_by};
+use super::sleep::{Here, Taken, anything_within, covered, sleepers, wake_by};
+use super::{Node, Optimal};
 use crate::config::Status;
 use crate::gate::Gate;
 use crate::graph::{Event, Graph};
@@ -98,6 +98,11 @@ impl Optimal {
 
     /// Plans what follows from an event: the steps that do not depend on it, and then this one.
     pub(super) fn plan(&mut self, event: usize, thread: ThreadId, number: usize, values: Vec<u32>) {
+        // Where nothing sleeps, nothing needs to be woken, and where nothing is planned, nothing is compared with it: what
+        // does not come before the last step may as well come after it, which costs no more.
+        let node = &self.path[event];
+        let needed =
+            self.bound.is_some() && node.tree.is_empty() && node.asleep.iter().all(|taken| taken.ends);
         let line = &self.graph.threads[thread.index()];
         let Some((op, _)) = line.pending.get(number) else { return };
         let (name, creator) = (line.name, line.creator);
@@ -109,11 +114,6 @@ impl Optimal {
             }
             None => self.graph.clock_of(op, line.events.last().copied().or(creator), &mut draft.clock),
         }
-        // Where nothing sleeps, nothing needs to be woken, and where nothing is planned, nothing is compared with it: what
-        // does not come before the last step may as well come after it, which costs no more.
-        let node = &self.path[event];
-        let needed =
-            self.bound.is_some() && node.tree.is_empty() && node.asleep.iter().all(|taken| taken.ends);
         self.draft_independent_of(event, needed, &mut draft);
         let op = self.expected(*op, event, thread, &draft.sequence);
         let creator = draft_place(&draft.places, event, creator);
@@ -136,6 +136,14 @@ impl Optimal {
         self.draft = draft;
     }
 
+    /// Notes that the bound has refused what would come in place of an event.
+    fn cut_at(&mut self, event: usize) {
+        let node = &mut self.path[event];
+        node.cut = true;
+        node.child_cut = true;
+        self.cut = true;
+    }
+
     /// Adds a sequence, which ends with this thread's step, to what is to be tried in place of an event.
     fn insert(&mut self, event: usize, thread: ThreadId, sequence: &Sequence) {
         let graph = &self.graph;
@@ -144,11 +152,17 @@ impl Optimal {
             let before = line.events.partition_point(|other| (*other as usize) < event);
             line.pending.get(before + steps).map(|(op, _)| *op)
         };
-        let node = &mut self.path[event];
-        let asleep = &node.asleep;
+        let Node { asleep, tree, may_wait, taken, thread: left, .. } = &mut self.path[event];
+        let (asleep, taken, left) = (&*asleep, &*taken, *left);
         let scratch = &mut self.walk.get_mut().scratch;
+        let here = Here { graph, marks: &self.marks, event, bound: self.bound, yields: self.yields };
         let wanted = || {
             let Some(most) = self.bound else { return true };
+            let may_wait =
+                may_wait.get_or_insert_with(|| anything_within(here, asleep, Some((left, taken)), scratch));
+            if thread != left && !*may_wait {
+                return false;
+            }
             let before_last = &sequence.steps[..sequence.steps.len() - 1];
             let lengths = steps_after(graph, event, before_last);
             let mut sleeping = sleepers(asleep, graph);
@@ -161,10 +175,8 @@ impl Optimal {
                 PartialOrder::new(graph, &self.marks, lengths, self.yields).from(event).and(thread.index());
             order.asleep(sleeping).within(most, scratch)
         };
-        if !insert(&mut node.tree, sequence, &next_op, wanted) {
-            node.cut = true;
-            node.child_cut = true;
-            self.cut = true;
+        if !insert(tree, sequence, &next_op, wanted) {
+            self.cut_at(event);
         }
     }
 
@@ -230,6 +242,7 @@ impl Optimal {
         let node = &mut self.path[first];
         if !node.taken.racers.contains(&(thread, second.number)) {
             node.taken.racers.push((thread, second.number));
+            node.may_wait = None;
         }
         self.plan(first, second.thread, second.number as usize, values);
     }

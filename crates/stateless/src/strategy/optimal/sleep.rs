@@ -77,6 +77,27 @@ pub(super) fn goes_on_within(
     order_after(here, steps_before(graph, event), thread, next, asleep, sleeping)?.cost(most, scratch)
 }
 
+/// Whether anything that is new in a state can be within the bound: all that sleeps is woken later, and so is this step.
+pub(super) fn anything_within(
+    here: Here<'_>,
+    asleep: &[Taken],
+    step: Option<(ThreadId, &Taken)>,
+    scratch: &mut Scratch,
+) -> bool {
+    let Here { graph, marks, event, bound, yields } = here;
+    let Some(most) = bound else { return true };
+    let mut sleeping = sleepers(asleep, graph);
+    if let Some((thread, taken)) = step
+        && taken.arities.is_empty()
+        && taken.racers.is_empty()
+        && !taken.ends
+    {
+        sleeping.insert(thread);
+    }
+    let order = PartialOrder::new(graph, marks, steps_before(graph, event), yields).from(event);
+    order.asleep(sleeping).within(most, scratch)
+}
+
 /// Whether what a thread leads to in a state can be within the bound and new, as far as it can be foreseen.
 pub(super) fn leads_on_within(
     here: Here<'_>,
