@@ -213,10 +213,12 @@ impl Optimal {
         let mut uncertain = self.uncertain;
         let known = self.path.len().saturating_sub(1);
         for (index, event) in self.graph.events.iter().enumerate().skip(known) {
-            let (values, arities) = self.graph.choices(index).iter().copied().unzip();
+            let (values, arities) = match self.graph.choices(index) {
+                [] => (Vec::new(), Vec::new()),
+                choices => choices.iter().copied().unzip(),
+            };
             let name = self.graph.threads[event.thread.index()].name;
             let ends = execution.stopped && index + 1 == self.graph.events.len();
-            let arities: Vec<u32> = arities;
             let step = Step { thread: name, values };
             let taken = Taken {
                 step,
@@ -445,8 +447,9 @@ impl Strategy for Optimal {
         let Decision::Thread(preferred) = point.without_preemption() else {
             unreachable!("a choice between threads")
         };
-        let awake =
-            |thread: &ThreadId| !covered(asleep, &Step { thread: record.name(*thread), values: Vec::new() });
+        let awake = |thread: &ThreadId| {
+            asleep.is_empty() || !covered(asleep, &Step { thread: record.name(*thread), values: Vec::new() })
+        };
         let order = || {
             let others = point.enabled.iter().filter(|thread| *thread != preferred);
             std::iter::once(preferred).chain(others).filter(awake)
@@ -456,6 +459,10 @@ impl Strategy for Optimal {
             *held = first.is_none() && point.held_back && self.yields.is_some();
             return first.map_or(Choice::Prune, Choice::Take);
         };
+        if point.running == Some(preferred) && point.preemptions <= most && awake(&preferred) {
+            *cost = Some(point.preemptions);
+            return Choice::Take(Decision::Thread(preferred));
+        }
         for notes in (*noted..=point.step).map(|step| record.pending(step)) {
             for note in notes {
                 let index = note.thread.index();
