@@ -161,6 +161,23 @@ impl ThreadSet {
         if self.low != 0 { Some(ThreadId(self.low.trailing_zeros())) } else { self.iter().next() }
     }
 
+    /// The thread with the lowest number that is not in another set.
+    ///
+    /// ```
+    /// use selvedge_core::{ThreadId, ThreadSet};
+    /// let done: ThreadSet = [ThreadId(1)].into_iter().collect();
+    /// let wanted: ThreadSet = [ThreadId(1), ThreadId(4)].into_iter().collect();
+    /// assert_eq!(wanted.first_outside(&done), Some(ThreadId(4)));
+    /// ```
+    #[inline]
+    pub fn first_outside(&self, other: &ThreadSet) -> Option<ThreadId> {
+        match self.low & !other.low {
+            0 if self.high.is_empty() => None,
+            0 => self.iter().find(|thread| !other.contains(*thread)),
+            low => Some(ThreadId(low.trailing_zeros())),
+        }
+    }
+
     /// The only thread of the set; `None` when there is none or more than one.
     #[inline]
     pub fn only(&self) -> Option<ThreadId> {

@@ -26,8 +26,6 @@ pub(crate) struct Words {
     /// For each object, its first word, and the steps that changed it; those that are not known have none.
     objects: Vec<(u64, Vec<Change>)>,
     known: usize,
-    /// What steps changed, in their order: the step, the object, and the difference.
-    log: Vec<(u32, u32, u64)>,
     /// For each thread, the steps that signalled it and how many steps it had taken.
     signals: Vec<Vec<(u32, u32)>>,
 }
@@ -60,7 +58,6 @@ impl Words {
                 if index < self.known { changes.partition_point(|change| change.event < event) } else { 0 };
             changes.truncate(kept);
         }
-        self.log.truncate(self.log.partition_point(|change| change.0 < event));
         for signals in &mut self.signals {
             signals.truncate(signals.partition_point(|signal| signal.0 < event));
         }
@@ -80,37 +77,6 @@ impl Words {
         let (initial, changes) = &mut self.objects[object];
         let word = changes.last().map_or(*initial, |change| change.word).wrapping_add(difference);
         changes.push(Change { event, difference, word });
-        self.log.push((event, object as u32, difference));
-    }
-
-    /// What a step and those after it changed, in their order: the step, the object, and the difference.
-    pub(crate) fn log_from(&self, event: u32) -> &[(u32, u32, u64)] {
-        &self.log[self.log.partition_point(|change| change.0 < event)..]
-    }
-
-    /// The threads that were signalled, with the step that did it and how many steps they had taken.
-    pub(crate) fn signals(&self) -> impl Iterator<Item = (ThreadId, u32, u32)> + '_ {
-        self.signals.iter().zip(0..).flat_map(|(signals, thread)| {
-            signals.iter().map(move |(event, taken)| (ThreadId(thread), *event, *taken))
-        })
-    }
-
-    /// Forgets what events from this one on did. These are the words that objects begin with, and there are so
-    /// many threads.
-    pub(crate) fn restore(&mut self, event: u32, initials: &[u64], threads: usize) {
-        self.truncate(event, None);
-        self.threads(threads);
-        self.known = initials.len();
-        self.objects.resize_with(self.known.max(self.objects.len()), Default::default);
-        for ((initial, changes), now) in self.objects.iter_mut().zip(initials) {
-            *initial = *now;
-            debug_assert!(changes.iter().all(|change| change.event < event), "later ones are forgotten");
-        }
-    }
-
-    /// The words that objects begin with.
-    pub(crate) fn initials(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
-        self.objects[..self.known].iter().map(|(word, _)| *word)
     }
 
     pub(crate) fn signalled(&mut self, thread: ThreadId, event: u32, taken: u32) {
@@ -132,30 +98,36 @@ impl Graph {
 
     /// The same, when they are all the steps before an event and perhaps more.
     pub(crate) fn status_from(&self, event: u32, taken: &[u32], thread: ThreadId) -> Status {
-        self.status_with(taken, thread, |object| {
+        self.status_within(event, taken[thread.index()], thread, |event| self.contains(taken, event))
+    }
+
+    /// What can become of a thread after so many of its steps, when all the steps before an event and perhaps more are
+    /// `inside` of what has happened.
+    #[inline]
+    pub(crate) fn status_within(
+        &self,
+        event: u32,
+        number: u32,
+        thread: ThreadId,
+        inside: impl Fn(u32) -> bool,
+    ) -> Status {
+        let line = &self.threads[thread.index()];
+        let Some((_, gate)) = line.pending.get(number as usize) else { return Status::Blocked };
+        let ended = line.ended && number as usize == line.events.len();
+        if ended || line.creator.is_some_and(|event| !inside(event)) {
+            return Status::Blocked;
+        }
+        let word = |object: usize| {
             let known = &self.words.objects[..self.words.known];
             let Some((initial, changes)) = known.get(object) else { return 0 };
             let (before, after) = changes.split_at(changes.partition_point(|change| change.event < event));
             let word = before.last().map_or(*initial, |change| change.word);
-            let inside = after.iter().filter(|change| self.contains(taken, change.event));
-            inside.fold(word, |word, change| word.wrapping_add(change.difference))
-        })
-    }
-
-    /// The same where the words of objects are known.
-    pub(crate) fn status_with(&self, taken: &[u32], thread: ThreadId, word: impl Fn(usize) -> u64) -> Status {
-        let line = &self.threads[thread.index()];
-        let number = taken[thread.index()];
-        let Some((_, gate)) = line.pending.get(number as usize) else { return Status::Blocked };
-        let ended = line.ended && number as usize == line.events.len();
-        if ended || line.creator.is_some_and(|event| !self.contains(taken, event)) {
-            return Status::Blocked;
-        }
+            let after = after.iter().filter(|change| inside(change.event));
+            after.fold(word, |word, change| word.wrapping_add(change.difference))
+        };
         let condition = gate.object.is_none_or(|object| gate.allows(word(object.index())));
         let signalled = !gate.needs_signal
-            || self.words.signals[thread.index()]
-                .iter()
-                .any(|(event, at)| *at == number && self.contains(taken, *event));
+            || self.words.signals[thread.index()].iter().any(|(event, at)| *at == number && inside(*event));
         if condition && signalled {
             Status::Enabled
         } else if gate.timed && (condition || !gate.needs_signal) {

@@ -309,6 +309,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             preemptions: self.context.preemptions(),
             pruned: matches!(end, End::Pruned),
             stopped: self.observer.stopped,
+            state: self.happens_before.hash(),
         }
     }
 
@@ -457,7 +458,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                         if step > 0 && step == noted {
                             self.observer.resume(execution, current, &self.record);
                         }
-                        self.observer.at_point(execution, &self.happens_before, None, &mut self.record);
+                        self.observer.at_point(execution, &self.happens_before, false, &mut self.record);
                     }
                     if enabled.is_empty() {
                         return Ok(self.nothing_enabled());
@@ -568,9 +569,6 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             if RECORDS {
                 if !is_noted {
                     self.record.performed(op);
-                    if self.observer.on {
-                        self.observer.after_step(&*self.execution, &mut self.record);
-                    }
                 }
                 // What was done, and what the thread will do next: both must be the same when this is
                 // replayed.
@@ -612,7 +610,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 }
                 if RECORDS && self.observer.on {
                     let execution = &*self.execution;
-                    self.observer.at_point(execution, &self.happens_before, Some(current), &mut self.record);
+                    self.observer.at_point(execution, &self.happens_before, true, &mut self.record);
                 }
                 return Ok(End::Stopped(stop));
             }

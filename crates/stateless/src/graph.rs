@@ -1,15 +1,11 @@
 //! The happens-before graph of a finished execution, with its edges: vector clocks, and for each step the
 //! steps of other threads that it depends on.
 
-mod trail;
-
 use selvedge_core::{Access, Decision, ObjectId, Op, OpKind, ThreadId};
-
-pub(crate) use self::trail::Trail;
 
 use crate::config::{Status, Words};
 use crate::gate::Gate;
-use crate::record::Record;
+use crate::record::{Pending, Record};
 use crate::strategy::Finished;
 
 /// One step of an execution.
@@ -24,8 +20,6 @@ pub(crate) struct Event {
     pub(crate) point: u32,
     /// How many objects were known before it.
     objects: u32,
-    /// More happened before it than before its thread's last one, and that.
-    pub(crate) joins: bool,
     /// Those of the first 64 threads, as bits, whose race with it is among [`Graph::races`] or was.
     raced: u64,
 }
@@ -56,17 +50,17 @@ pub(crate) struct Graph {
     pub(crate) threads: Vec<ThreadLine>,
     /// For each event, how many steps of each thread happened before it, itself included.
     clocks: Vec<u32>,
-    /// How many words a clock has: at least as many as there are threads.
+    /// How many words a clock has: at least as many as there are threads, and a multiple of [`CHUNK`].
     stride: usize,
     /// What events did to objects, in their order.
     touches: Vec<Touch>,
-    /// For each object and thread, the last of these, as an index, or [`NONE`].
+    /// For each object a row, of `stride + 1`: for each thread the last of these, as an index, or [`NONE`]; and at
+    /// the end of the row the last that wrote the object.
     last: Vec<u32>,
-    /// For each object, the last of these that wrote it, as an index, or [`NONE`].
-    last_write: Vec<u32>,
     pub(crate) words: Words,
-    /// The event that each decision belongs to.
-    pub(crate) event_of: Vec<u32>,
+    /// What each thread but the one that runs is about to do, where races with that are collected; nothing, if it has
+    /// ended.
+    next: Vec<Op>,
     /// The races that the last execution has and the one before it did not have.
     pub(crate) races: Vec<Race>,
     /// The same for [`Races::Reduced`].
@@ -85,14 +79,19 @@ pub(crate) struct Graph {
 #[derive(Clone, Debug, Default)]
 struct Scratch {
     clock: Vec<u32>,
-    state: Vec<u32>,
     races: Vec<Race>,
+    independent: Vec<Option<usize>>,
 }
 
-/// An access of an event to an object. The others are indices, or [`NONE`].
+/// An access of an event to an object. The last three are indices, or [`NONE`].
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     event: u32,
+    /// The event's thread, and how many steps that had taken before.
+    thread: u32,
+    number: u32,
+    /// Where the object's row begins in [`Graph::last`].
+    row: u32,
     /// The thread's access to the object before this one.
     before: u32,
     /// The thread's last access up to this one that wrote the object.
@@ -103,6 +102,33 @@ struct Touch {
 
 /// No access.
 const NONE: u32 = u32::MAX;
+
+/// So many words of a clock are copied at once.
+const CHUNK: usize = 4;
+
+/// What is known as long as one thread takes all the steps, and no thread is new. Accesses are bits: see [`bit`].
+#[derive(Debug, Default)]
+struct Run {
+    thread: Option<ThreadId>,
+    /// What it has done.
+    touched: u64,
+    /// What it was about to do, so that the races of that are noted.
+    wanted: u64,
+    /// What no other thread is about to conflict with.
+    alone: u64,
+}
+
+/// A bit for what an operation does to its object, if it has one and that is one of the first; 0 otherwise.
+#[inline]
+fn bit(op: &Op) -> u64 {
+    match op.object {
+        Some(object) if op.also.is_none() && object.index() < 32 => {
+            u64::from(op.access != Access::None)
+                << (object.index() * 2 + usize::from(op.access == Access::Write))
+        }
+        _ => 0,
+    }
+}
 
 /// Which races to collect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +175,16 @@ impl Race {
 /// Marks a clock that belongs to no event.
 const EXTRA: u32 = 1 << 31;
 
+impl ThreadLine {
+    /// What it is about to do; nothing, if it has ended.
+    fn next(&self) -> Op {
+        match self.pending.get(self.events.len()) {
+            Some((op, _)) if !self.ended => *op,
+            _ => Op::default(),
+        }
+    }
+}
+
 impl Graph {
     /// Makes this the graph of an execution, and collects those of its races that the one before did not
     /// have. Only what the two do not have in common costs time. Says how many events they have in common.
@@ -157,9 +193,8 @@ impl Graph {
         let threads = record.threads();
         if threads > self.stride {
             self.clear();
-            self.stride = threads + 1;
+            self.stride = threads.next_multiple_of(CHUNK);
             self.last.clear();
-            self.last_write.clear();
         }
         let begin = self.keep_common(record.decisions());
         let common = self.events.len();
@@ -170,53 +205,81 @@ impl Graph {
         for (index, line) in self.threads.iter_mut().enumerate() {
             line.name = record.name(ThreadId(index as u32));
         }
+        self.next.clear();
+        if mode.all() {
+            self.next.extend(self.threads.iter().map(ThreadLine::next));
+        }
         self.words.threads(threads);
         self.decisions.extend_from_slice(&record.decisions()[begin..]);
+        let (pending, pending_at) = record.all_pending();
+        let pending_from = |step: usize| pending_at.get(step).map_or(pending.len(), |at| *at as usize);
+        let mut noted = pending_from(begin + 1);
         if begin == 0 {
-            self.note_pending(record, 0, mode);
+            pending[..noted].iter().for_each(|pending| self.note_new(pending, record, mode));
         }
         let changes = record.changes();
         let mut changes = &changes[changes.partition_point(|change| (change.0 as usize) < begin)..];
         let signals = record.signals();
         let mut signals = &signals[signals.partition_point(|signal| (signal.0 as usize) < begin)..];
+        let (decisions, points) = (record.decisions(), record.points());
         let (mut point, mut thread) = (0, ThreadId(0));
-        let decisions = record.decisions();
-        for (index, made) in record.points().iter().enumerate().skip(begin) {
+        let mut run = Run::default();
+        for index in begin..points.len() {
             match decisions[index] {
-                Decision::Thread(chosen) => (point, thread) = (index, chosen),
-                Decision::Value(value) => self.choices.push((value, made.arity)),
+                Decision::Thread(chosen) => {
+                    (point, thread) = (index, chosen);
+                    if run.thread != Some(chosen) {
+                        self.begin_run(chosen, &mut run);
+                    }
+                }
+                Decision::Value(value) => {
+                    // The events before this one have no more choices.
+                    self.choices_at.resize(self.events.len(), self.choices.len() as u32);
+                    self.choices.push((value, points[index].arity));
+                }
             }
-            self.event_of.push(self.events.len() as u32);
-            if matches!(decisions.get(index + 1), Some(Decision::Value(_))) {
+            if let Some(Decision::Value(_)) = decisions.get(index + 1) {
                 continue;
             }
-            let number = self.threads[thread.index()].events.len() as u32;
-            let op = made.op;
+            let event = self.events.len() as u32;
+            let op = points[index].op;
             let objects = self.words.known();
-            let event = Event { thread, number, op, point: point as u32, objects, joins: false, raced: 0 };
-            if mode.reduced() {
-                self.note_enabled(record, point);
-            }
-            self.choices_at.push(self.choices.len() as u32);
-            let number = self.events.len() as u32;
-            while let Some(((at, object, difference), rest)) = changes.split_first()
-                && *at as usize == index
+            while let Some((&(at, object, difference), rest)) = changes.split_first()
+                && at as usize == index
             {
-                self.words.changed(*object as usize, number, *difference);
+                self.words.changed(object as usize, event, difference);
                 changes = rest;
             }
-            while let Some(((at, thread), rest)) = signals.split_first()
-                && *at as usize == index
+            while let Some((&(at, signalled), rest)) = signals.split_first()
+                && at as usize == index
             {
-                let taken = self.threads[thread.index()].events.len() as u32;
-                self.words.signalled(*thread, number, taken);
+                let taken = self.threads[signalled.index()].events.len() as u32;
+                self.words.signalled(signalled, event, taken);
                 signals = rest;
             }
-            self.push(event, index + 1 == record.len() && execution.stopped, mode);
-            self.note_pending(record, index + 1, mode);
+            let after_all = index + 1 == points.len() && execution.stopped;
+            let joined = self.add(thread, op, point as u32, objects, after_all, &mut run);
+            if joined && mode.reduced() {
+                self.reduced_races(thread, &op, Some(event as usize));
+            }
+            if mode.all() {
+                self.races_with(event, &op, bit(&op), &mut run);
+            }
+            let until = pending_from(index + 2);
+            while noted < until {
+                if pending[noted].thread == thread {
+                    self.note_pending(&pending[noted], record, mode, &mut run);
+                } else {
+                    self.note_new(&pending[noted], record, mode);
+                    run.alone = 0;
+                }
+                noted += 1;
+            }
         }
+        self.choices_at.resize(self.events.len(), self.choices.len() as u32);
         self.stopped = execution.stopped;
         if mode.reduced() {
+            self.note_enabled(record, common);
             for thread in 0..threads {
                 let line = &self.threads[thread];
                 if let (Some(&(op, _)), false) = (line.pending.get(line.events.len()), line.ended) {
@@ -244,7 +307,10 @@ impl Graph {
         if let Some(Decision::Value(_)) = decisions.get(common) {
             common = common.saturating_sub(1);
         }
-        let kept = self.event_of.get(common).map_or(self.events.len(), |event| *event as usize);
+        let kept = match self.decisions.len() {
+            all if common == all => self.events.len(),
+            _ => self.event_of(common),
+        };
         let begin = self.events.get(kept).map_or(common, |event| event.point as usize);
         self.truncate(kept);
         begin
@@ -253,15 +319,11 @@ impl Graph {
     /// Forgets all but the first so many events.
     fn truncate(&mut self, kept: usize) {
         let begin = self.events.get(kept).map_or(self.decisions.len(), |event| event.point as usize);
-        for index in (kept..self.events.len()).rev() {
-            let event = self.events[index];
-            let first = event.op.object.filter(|_| event.op.access != Access::None);
-            for object in event.op.also.into_iter().chain(first) {
-                let touch = self.touches.pop().expect("an event's accesses are noted");
-                self.last[object.index() * self.stride + event.thread.index()] = touch.before;
-                self.last_write[object.index()] = touch.write_before;
-            }
-            self.threads[event.thread.index()].events.pop();
+        let touches = self.touches.partition_point(|touch| (touch.event as usize) < kept);
+        for touch in self.touches.drain(touches..).rev() {
+            let row = &mut self.last[touch.row as usize..touch.row as usize + self.stride + 1];
+            row[touch.thread as usize] = touch.before;
+            row[self.stride] = touch.write_before;
         }
         let objects = self.events.get(kept).map(|event| event.objects);
         self.words.truncate(kept as u32, if kept == 0 { Some(0) } else { objects });
@@ -271,8 +333,8 @@ impl Graph {
         self.choices_at.truncate(kept);
         self.choices.truncate(self.choices_at.last().map_or(0, |end| *end as usize));
         self.decisions.truncate(begin);
-        self.event_of.truncate(begin);
         for line in &mut self.threads {
+            line.events.truncate(line.events.partition_point(|event| (*event as usize) < kept));
             let exists = match line.creator {
                 Some(creator) => (creator as usize) < kept,
                 None => kept > 0 && !line.pending.is_empty(),
@@ -289,10 +351,31 @@ impl Graph {
         }
     }
 
-    fn note_enabled(&mut self, record: &Record, point: usize) {
-        let enabled = record.enabled_words(&record.points()[point]);
-        for word in 0..self.stride.div_ceil(64) {
-            self.enabled_before.push(enabled.get(word).copied().unwrap_or(0));
+    /// The event that a decision belongs to.
+    pub(crate) fn event_of(&self, decision: usize) -> usize {
+        // Where no values are chosen, each decision has its event.
+        match self.events.get(decision) {
+            Some(event) if event.point as usize == decision => decision,
+            _ => self.events.partition_point(|event| event.point as usize <= decision) - 1,
+        }
+    }
+
+    /// Notes which threads could have been chosen, for the events from this one on.
+    fn note_enabled(&mut self, record: &Record, first: usize) {
+        let Some(begin) = self.events.get(first).map(|event| &record.points()[event.point as usize]) else {
+            return;
+        };
+        let words = record.enabled_words_from(begin);
+        if self.stride <= 64 && words.len() == self.events.len() - first {
+            // Each event has its word.
+            self.enabled_before.extend_from_slice(words);
+            return;
+        }
+        for event in &self.events[first..] {
+            let enabled = record.enabled_words(&record.points()[event.point as usize]);
+            for word in 0..self.stride.div_ceil(64) {
+                self.enabled_before.push(enabled.get(word).copied().unwrap_or(0));
+            }
         }
     }
 
@@ -302,44 +385,74 @@ impl Graph {
         word >> (thread % 64) & 1 == 1
     }
 
-    /// Notes what the thread that has just taken a step, and threads that are new, will do next.
-    fn note_pending(&mut self, record: &Record, step: usize, mode: Races) {
-        for pending in record.pending(step) {
-            let index = pending.thread.index();
-            let objects = pending.gate.object.max(pending.op.object).max(pending.op.also);
-            if let Some(last) = objects {
-                self.words.initial(last.index(), record);
+    /// From here on another thread runs.
+    fn begin_run(&mut self, thread: ThreadId, run: &mut Run) {
+        if !self.next.is_empty() {
+            if let Some(before) = run.thread {
+                self.next[before.index()] = self.threads[before.index()].next();
             }
-            let line = &mut self.threads[index];
-            if line.pending.is_empty() && index > 0 {
-                line.creator = self.events.len().checked_sub(1).map(|event| event as u32);
-            }
-            if line.pending.len() == line.events.len() {
-                line.pending.push((pending.op, pending.gate));
-                if mode.all() && !line.ended {
-                    self.all_races(ThreadId(index as u32), &pending.op);
-                }
+            self.next[thread.index()] = Op::default();
+        }
+        *run = Run { thread: Some(thread), ..Run::default() };
+    }
+
+    /// Notes what a thread that is new will do first.
+    #[cold]
+    fn note_new(&mut self, pending: &Pending, record: &Record, mode: Races) {
+        let line = &mut self.threads[pending.thread.index()];
+        if line.pending.is_empty() && pending.thread.0 > 0 {
+            line.creator = self.events.len().checked_sub(1).map(|event| event as u32);
+        }
+        self.note_pending(pending, record, mode, &mut Run::default());
+        if mode.all() {
+            self.next[pending.thread.index()] = pending.op;
+        }
+    }
+
+    /// Notes what a thread will do next that has just taken a step.
+    #[inline(always)]
+    fn note_pending(&mut self, pending: &Pending, record: &Record, mode: Races, run: &mut Run) {
+        let op = &pending.op;
+        let objects = |object: Option<ObjectId>| object.map_or(0, |object| object.index() + 1);
+        let objects = objects(op.object).max(objects(op.also)).max(objects(pending.gate.object));
+        if objects > self.words.known() as usize {
+            self.words.initial(objects - 1, record);
+        }
+        let line = &mut self.threads[pending.thread.index()];
+        if line.pending.len() == line.events.len() {
+            line.pending.push((pending.op, pending.gate));
+            if mode.all() && run.wanted & bit(op) == 0 && !line.ended {
+                run.wanted |= bit(op);
+                self.all_races(pending.thread, op);
             }
         }
     }
 
     /// The most recent dependent step of each other thread (Algorithm 2, line 6).
+    #[inline(never)]
     fn all_races(&mut self, thread: ThreadId, op: &Op) {
-        let first = op.object.filter(|_| op.access != Access::None);
-        if first.or(op.also).is_none() {
-            return;
-        }
         for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
-            let last = |object: Option<ObjectId>, access| {
-                let touch = *self.last.get(object?.index() * self.stride + other)?;
-                let touch = self.touches.get(touch as usize)?;
-                let touch =
-                    if access == Access::Read { self.touches.get(touch.write as usize)? } else { touch };
-                Some(touch.event)
-            };
-            if let Some(event) = last(first, op.access).max(last(op.also, Access::Write)) {
+            if let Some(event) = self.last_dependent(other, op, |_| Some(true)) {
                 self.note_race(event, thread);
             }
+        }
+    }
+
+    /// The races of an event, which was just added, with what the other threads are about to do.
+    #[inline]
+    fn races_with(&mut self, event: u32, op: &Op, bit: u64, run: &mut Run) {
+        if run.alone & bit != 0 {
+            return;
+        }
+        let mut alone = true;
+        for other in 0..self.next.len() {
+            if self.next[other].conflicts_with(op) {
+                self.note_race(event, ThreadId(other as u32));
+                alone = false;
+            }
+        }
+        if alone {
+            run.alone |= bit;
         }
     }
 
@@ -362,7 +475,7 @@ impl Graph {
     ) -> Option<u32> {
         let mut last = None;
         for (object, access) in op.touches().filter(|(_, access)| *access != Access::None) {
-            let mut at = self.last.get(object.index() * self.stride + thread).copied().unwrap_or(NONE);
+            let mut at = self.last.get(object.index() * (self.stride + 1) + thread).copied().unwrap_or(NONE);
             while at != NONE {
                 if access == Access::Read {
                     at = self.touches[at as usize].write;
@@ -386,29 +499,21 @@ impl Graph {
 
     /// Whether a thread's operation with this clock could go on if it came before an earlier event and all
     /// that depends on that.
-    fn reversible(
-        &self,
-        event: u32,
-        thread: ThreadId,
-        taken: u32,
-        clock: &[u32],
-        state: &mut Vec<u32>,
-    ) -> bool {
+    fn reversible(&self, event: u32, thread: ThreadId, taken: u32, clock: &[u32]) -> bool {
         let pending = self.threads[thread.index()].pending.get(taken as usize);
-        if pending.is_some_and(|(_, gate)| *gate == Gate::OPEN) {
+        if pending.is_some_and(|(_, gate)| gate.is_open()) {
             return true;
         }
-        state.clear();
-        state.extend((0..self.threads.len()).map(|other| {
-            let line = &self.threads[other].events;
-            let up_to = line.partition_point(|other| *other < event);
-            let needed = clock[other] as usize;
-            let after =
-                line[up_to..].partition_point(|other| !self.happens_before(event as usize, *other as usize));
-            up_to.max(needed.min(up_to + after)) as u32
-        }));
-        state[thread.index()] = taken;
-        self.status_from(event, state, thread) != Status::Blocked
+        let inside = |other: u32| {
+            let step = &self.events[other as usize];
+            if step.thread == thread {
+                return step.number < taken;
+            }
+            other < event
+                || step.number < clock[step.thread.index()]
+                    && !self.happens_before(event as usize, other as usize)
+        };
+        self.status_within(event, taken, thread, inside) != Status::Blocked
     }
 
     /// The dependent steps that nothing stands between: those that could change places with the thread's
@@ -417,7 +522,8 @@ impl Graph {
         let line = &self.threads[thread.index()];
         let taken_before = line.events.len() - usize::from(second.is_some());
         let before = line.events[..taken_before].last().copied().or(line.creator);
-        let Scratch { mut clock, mut state, races: mut found } = std::mem::take(&mut self.scratch);
+        let Scratch { clock, races, .. } = &mut self.scratch;
+        let (mut clock, mut found) = (std::mem::take(clock), std::mem::take(races));
         found.clear();
         clock.clear();
         let taken = match second {
@@ -441,7 +547,7 @@ impl Graph {
                 if self.events[event as usize].number < ordered {
                     return None;
                 }
-                Some(self.reversible(event, thread, taken, &clock, &mut state))
+                Some(self.reversible(event, thread, taken, &clock))
             };
             if let Some(event) = self.last_dependent(other, op, accept) {
                 found.push(Race::between(event, thread));
@@ -466,7 +572,7 @@ impl Graph {
             reduced[begin..].iter_mut().for_each(|race| race.second = Some(clock));
         }
         self.reduced = reduced;
-        self.scratch = Scratch { clock, state, races: found };
+        (self.scratch.clock, self.scratch.races) = (clock, found);
     }
 
     /// How many steps the second thread of a race of the reduction had taken before its operation.
@@ -491,39 +597,38 @@ impl Graph {
     /// The threads that can go first when a race is turned round: those whose first step among the steps
     /// after the race's first event that do not depend on it, and the second operation, depends on no other
     /// of them. Empty when only the second operation could, and could not have gone on.
-    pub(crate) fn initials(&self, race: &Race) -> Vec<ThreadId> {
+    pub(crate) fn initials(&mut self, race: &Race, initials: &mut Vec<ThreadId>) {
         let first = race.event as usize;
         let last = match race.second {
             Some(second) if second & EXTRA == 0 => second as usize,
             _ => self.events.len(),
         };
-        let independent: Vec<Option<usize>> = (0..self.threads.len())
-            .map(|thread| {
-                let line = &self.threads[thread].events;
-                let at = line.partition_point(|event| *event as usize <= first);
-                line.get(at)
-                    .map(|event| *event as usize)
-                    .filter(|event| *event < last && !self.happens_before(first, *event))
-            })
-            .collect();
+        let mut independent = std::mem::take(&mut self.scratch.independent);
+        independent.clear();
+        independent.extend(self.threads.iter().map(|line| {
+            let at = line.events.partition_point(|event| *event as usize <= first);
+            let event = line.events.get(at).map(|event| *event as usize);
+            event.filter(|event| *event < last && !self.happens_before(first, *event))
+        }));
         let second = self.second_clock(race);
-        (0..self.threads.len())
-            .filter(|&thread| {
-                let clock = match independent[thread] {
-                    Some(event) => Some(self.clock(event)),
-                    None if thread == race.thread.index() => second,
-                    None => return false,
-                };
-                let other = |other: usize| {
-                    independent[other].is_some_and(|event| {
-                        clock.is_some_and(|clock| clock[other] > self.events[event].number)
-                    })
-                };
-                let enabled = independent[thread].is_some() || self.was_enabled(first, thread);
-                enabled && !(0..self.threads.len()).any(|index| index != thread && other(index))
-            })
-            .map(|thread| ThreadId(thread as u32))
-            .collect()
+        let first_of = |thread: usize| {
+            let clock = match independent[thread] {
+                Some(event) => Some(self.clock(event)),
+                None if thread == race.thread.index() => second,
+                None => return false,
+            };
+            let other = |other: usize| {
+                independent[other]
+                    .is_some_and(|event| clock.is_some_and(|clock| clock[other] > self.events[event].number))
+            };
+            let enabled = independent[thread].is_some() || self.was_enabled(first, thread);
+            enabled && !(0..self.threads.len()).any(|index| index != thread && other(index))
+        };
+        initials.clear();
+        initials.extend(
+            (0..self.threads.len()).filter(|thread| first_of(*thread)).map(|thread| ThreadId(thread as u32)),
+        );
+        self.scratch.independent = independent;
     }
 
     /// What would happen before an operation, were it performed now.
@@ -538,110 +643,132 @@ impl Graph {
         }
     }
 
-    fn push(&mut self, event: Event, after_all: bool, mode: Races) {
-        let joined = self.add(event, after_all);
-        let index = self.events.len() - 1;
-        if mode.reduced() && joined {
-            self.reduced_races(event.thread, &event.op, Some(index));
-        }
-        self.access(index);
-        if mode.all() {
-            for other in (0..self.threads.len()).filter(|other| *other != event.thread.index()) {
-                let line = &self.threads[other];
-                if let (Some((op, _)), false) = (line.pending.get(line.events.len()), line.ended)
-                    && op.conflicts_with(&event.op)
-                {
-                    self.note_race(index as u32, ThreadId(other as u32));
-                }
-            }
-        }
-    }
-
-    /// Adds an event with its clock. Says whether more happened before it than before its thread's last one.
-    fn add(&mut self, event: Event, after_all: bool) -> bool {
-        let index = self.events.len();
-        let thread = event.thread.index();
-        let line = &mut self.threads[thread];
+    /// Adds an event with its clock and its accesses. Says whether more happened before it than before its
+    /// thread's last one.
+    #[inline]
+    fn add(
+        &mut self,
+        thread: ThreadId,
+        op: Op,
+        point: u32,
+        objects: u32,
+        after_all: bool,
+        run: &mut Run,
+    ) -> bool {
+        let Graph { clocks, stride, events, threads, .. } = self;
+        let event = events.len() as u32;
+        let line = &mut threads[thread.index()];
+        let number = line.events.len() as u32;
         let before = line.events.last().copied().or(line.creator);
-        line.events.push(index as u32);
-        line.ended = event.op.kind == OpKind::End;
-        let Graph { clocks, stride, touches, last, last_write, events, threads, .. } = self;
-        let stride = *stride;
+        line.events.push(event);
+        line.ended = op.kind == OpKind::End;
         let base = clocks.len();
         match before {
             Some(before) => {
-                let before = before as usize * stride;
-                clocks.extend_from_within(before..before + stride);
-            }
-            None => clocks.resize(base + stride, 0),
-        }
-        let (past, clock) = clocks.split_at_mut(base);
-        let mut joined = after_all;
-        let mut comes_after = |touch: u32| {
-            let earlier = touches[touch as usize].event as usize;
-            let earlier_event = &events[earlier];
-            if earlier_event.number >= clock[earlier_event.thread.index()] {
-                joined = true;
-                join(clock, &past[earlier * stride..(earlier + 1) * stride]);
-            }
-        };
-        for (object, access) in event.op.touches() {
-            let object = object.index();
-            let Some(&write) = last_write.get(object) else { continue };
-            match access {
-                Access::None => {}
-                Access::Read if write == NONE => {}
-                Access::Read => comes_after(write),
-                Access::Write => {
-                    let all = &last[object * stride..(object + 1) * stride];
-                    all.iter().filter(|touch| **touch != NONE).for_each(|touch| comes_after(*touch));
+                let before = before as usize * *stride;
+                let (mut chunk, end) = (before, before + *stride);
+                while chunk < end {
+                    let words: &[u32; CHUNK] =
+                        clocks[chunk..].first_chunk().expect("a clock has whole chunks");
+                    let words = *words;
+                    clocks.extend_from_slice(&words);
+                    chunk += CHUNK;
                 }
             }
+            None => clocks.resize(base + *stride, 0),
         }
         if after_all {
-            for (mine, line) in clock.iter_mut().zip(threads) {
+            for (mine, line) in clocks[base..].iter_mut().zip(&*threads) {
                 *mine = line.events.len() as u32;
             }
         }
-        clock[thread] = event.number + 1;
-        events.push(Event { joins: joined || event.number == 0, ..event });
+        clocks[base + thread.index()] = number + 1;
+        let mut joined = after_all;
+        if let Some(object) = op.object
+            && op.access != Access::None
+        {
+            // Nothing is new to a thread that did the same in this run.
+            let bit = bit(&op);
+            let known = run.touched & bit != 0;
+            run.touched |= if op.access == Access::Write { bit | bit >> 1 } else { bit };
+            joined |= self.touch(object.index(), op.access, event, thread, number, known);
+        }
+        if let Some(object) = op.also {
+            joined |= self.touch_also(object.index(), event, thread, number);
+        }
+        self.events.push(Event { thread, number, op, point, objects, raced: 0 });
         joined
     }
 
-    /// Adds an event to the accesses of its objects.
-    fn access(&mut self, index: usize) {
-        let event = self.events[index];
-        for (object, access) in event.op.touches().filter(|(_, access)| *access != Access::None) {
-            let object = object.index();
-            if self.last_write.len() <= object {
-                self.last_write.resize(object + 1, NONE);
-                self.last.resize((object + 1) * self.stride, NONE);
-            }
-            let this = self.touches.len() as u32;
-            let last = &mut self.last[object * self.stride + event.thread.index()];
-            let (before, write_before) = (*last, self.last_write[object]);
-            *last = this;
-            let write = if access == Access::Write {
-                self.last_write[object] = this;
-                this
-            } else if before == NONE {
-                NONE
-            } else {
-                self.touches[before as usize].write
-            };
-            self.touches.push(Touch { event: index as u32, before, write, write_before });
+    /// Adds an access of the event that is being added. Says whether more happened before it than was known; it is
+    /// `known` if that cannot be.
+    #[inline(always)]
+    fn touch(
+        &mut self,
+        object: usize,
+        access: Access,
+        event: u32,
+        thread: ThreadId,
+        number: u32,
+        known: bool,
+    ) -> bool {
+        let Graph { clocks, stride, touches, last, threads, .. } = self;
+        let stride = *stride;
+        let row = object * (stride + 1);
+        if last.len() <= row {
+            last.resize(row + stride + 1, NONE);
         }
+        let last = &mut last[row..row + stride + 1];
+        let base = clocks.len() - stride;
+        let mut joined = false;
+        let (before, write_before) = (last[thread.index()], last[stride]);
+        let this = touches.len() as u32;
+        let mut write = if before == NONE { NONE } else { touches[before as usize].write };
+        if access == Access::Write {
+            if !known {
+                for (touch, other) in last[..threads.len()].iter().zip(base..) {
+                    if *touch != NONE
+                        && let touch = &touches[*touch as usize]
+                        && touch.number >= clocks[other]
+                    {
+                        joined = true;
+                        join_event(clocks, stride, touch.event);
+                    }
+                }
+            }
+            last[stride] = this;
+            write = this;
+        } else if !known
+            && write_before != NONE
+            && let touch = &touches[write_before as usize]
+            && touch.number >= clocks[base + touch.thread as usize]
+        {
+            joined = true;
+            join_event(clocks, stride, touch.event);
+        }
+        last[thread.index()] = this;
+        let (thread, row) = (thread.0, row as u32);
+        touches.push(Touch { event, thread, number, row, before, write, write_before });
+        joined
+    }
+
+    /// The same for the second object of an operation, which few have.
+    #[cold]
+    fn touch_also(&mut self, object: usize, event: u32, thread: ThreadId, number: u32) -> bool {
+        self.touch(object, Access::Write, event, thread, number, false)
     }
 
     /// The accesses to an object that another, of this kind, comes after; of those that come after each other,
     /// the last.
     #[inline]
     fn past(&self, object: usize, access: Access, mut each: impl FnMut(usize)) {
-        let Some(&write) = self.last_write.get(object) else { return };
+        let width = self.stride + 1;
+        let Some(row) = self.last.get(object * width..(object + 1) * width) else { return };
+        let (threads, write) = (&row[..self.threads.len()], &row[self.stride]);
         let last = match access {
             Access::None => &[],
-            Access::Read => std::slice::from_ref(&write),
-            Access::Write => &self.last[object * self.stride..(object + 1) * self.stride],
+            Access::Read => std::slice::from_ref(write),
+            Access::Write => threads,
         };
         for &touch in last.iter().filter(|touch| **touch != NONE) {
             each(self.touches[touch as usize].event as usize);
@@ -670,58 +797,16 @@ impl Graph {
     }
 }
 
+/// Makes the last of these clocks the later of itself and an event's.
+#[inline(never)]
+fn join_event(clocks: &mut [u32], stride: usize, event: u32) {
+    let (past, clock) = clocks.split_at_mut(clocks.len() - stride);
+    join(clock, &past[event as usize * stride..(event as usize + 1) * stride]);
+}
+
 /// Makes a clock the later of itself and another, thread by thread.
 fn join(clock: &mut [u32], other: &[u32]) {
     for (mine, theirs) in clock.iter_mut().zip(other) {
         *mine = (*mine).max(*theirs);
-    }
-}
-
-#[cfg(test)]
-impl Graph {
-    /// A graph of local steps with given edges, for tests: thread 0 takes one step, which creates the others
-    /// and ends; then come these events, each a thread and the (thread, steps) pairs that it depends on.
-    pub(crate) fn from_edges(threads: usize, events: &[(usize, Vec<(usize, u32)>)]) -> Self {
-        let line = |thread: usize| ThreadLine {
-            name: (thread as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15),
-            pending: vec![(Op::default(), Gate::OPEN)],
-            creator: (thread > 0).then_some(0),
-            ..ThreadLine::default()
-        };
-        let mut graph =
-            Graph { threads: (0..threads).map(line).collect(), stride: threads, ..Graph::default() };
-        graph.words.threads(threads);
-        for (thread, after) in std::iter::once(&(0, Vec::new())).chain(events) {
-            let index = graph.events.len();
-            let number = graph.threads[*thread].events.len() as u32;
-            let id = ThreadId(*thread as u32);
-            graph.events.push(Event {
-                thread: id,
-                number,
-                op: Op::default(),
-                point: index as u32,
-                objects: 0,
-                joins: true,
-                raced: 0,
-            });
-            graph.choices_at.push(0);
-            let mut clock = vec![0; threads];
-            let before = graph.threads[*thread].events.last().copied();
-            let creator = graph.threads[*thread].creator;
-            let others = after.iter().map(|(other, steps)| graph.threads[*other].events[*steps as usize - 1]);
-            for event in before.into_iter().chain(creator).chain(others) {
-                for (mine, theirs) in clock.iter_mut().zip(graph.clock(event as usize)) {
-                    *mine = (*mine).max(*theirs);
-                }
-            }
-            clock[*thread] = number + 1;
-            graph.clocks.extend(clock);
-            graph.threads[*thread].events.push(index as u32);
-            graph.threads[*thread].pending.push((Op::default(), Gate::OPEN));
-        }
-        for line in &mut graph.threads {
-            line.ended = true;
-        }
-        graph
     }
 }

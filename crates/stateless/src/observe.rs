@@ -17,17 +17,23 @@ pub(crate) struct Observer {
     signalled: ThreadSet,
     /// The threads that wait for a signal.
     waiters: ThreadSet,
+    /// Whether there ever were any of these.
+    signals: bool,
     /// The thread that took the last step.
     stepped: Option<ThreadId>,
-    /// The words of the objects that the step under way touches, before it.
-    before: Vec<(ObjectId, u64)>,
+    /// The objects that this step touches, with their words before it.
+    before: Option<(ObjectId, u64)>,
+    before_also: Option<(ObjectId, u64)>,
 }
 
 impl Observer {
     pub(crate) fn clear(&mut self) {
         self.signalled.clear();
         self.waiters.clear();
+        self.signals = false;
         self.stepped = None;
+        self.before = None;
+        self.before_also = None;
         self.stopped = false;
     }
 
@@ -44,29 +50,77 @@ impl Observer {
             self.waiters.set(thread, execution.gate(thread).needs_signal);
             self.signalled.set(thread, execution.is_signalled(thread));
         }
+        self.signals = !(self.waiters.is_empty() && self.signalled.is_empty());
     }
 
-    /// Before a decision between threads, and at the end; with the thread whose step ended the execution, if
-    /// one did: it has no next step.
+    /// Before a step.
+    #[inline]
+    pub(crate) fn before_step<E: Execution + ?Sized>(&mut self, execution: &E, thread: ThreadId) {
+        self.stepped = Some(thread);
+        let op = execution.pending(thread);
+        let word = |object| (object, execution.word(object));
+        self.before = op.object.map(word);
+        self.before_also = op.also.map(word);
+    }
+
+    /// After a step, before a decision between threads, and at the end. A step that ended the execution has
+    /// `stopped` its thread, which has no next step then.
+    #[inline(always)]
     pub(crate) fn at_point<E: Execution + ?Sized>(
         &mut self,
         execution: &E,
         names: &HappensBefore,
-        stopped: Option<ThreadId>,
+        stopped: bool,
         record: &mut Record,
     ) {
-        // What the others are about to do was noted before.
         if let Some(thread) = self.stepped {
-            self.note(execution, thread, stopped == Some(thread), record);
+            if let Some((object, word)) = self.before {
+                record.note_change(object.index(), execution.word(object).wrapping_sub(word));
+            }
+            if self.signals || self.before_also.is_some() || execution.is_signalled(thread) {
+                self.note_more(execution, thread, record);
+            }
+            // What the others are about to do was noted before.
+            self.note(execution, thread, stopped, record);
         }
+        if record.threads() < execution.thread_count() {
+            self.note_threads(execution, names, record);
+        }
+    }
+
+    /// Notes what few steps do: what a thread's step did to a second object, and whom it signalled.
+    #[cold]
+    fn note_more<E: Execution + ?Sized>(&mut self, execution: &E, stepped: ThreadId, record: &mut Record) {
+        if let Some((object, word)) = self.before_also {
+            record.note_change(object.index(), execution.word(object).wrapping_sub(word));
+        }
+        // The thread that has taken the step may wait from now on.
+        for thread in self.waiters.iter().chain([stepped]) {
+            let now = execution.is_signalled(thread);
+            if now && !self.signalled.contains(thread) {
+                record.note_signal(thread);
+            }
+            self.signalled.set(thread, now);
+            self.signals |= now;
+        }
+    }
+
+    /// Notes threads that are new.
+    #[cold]
+    fn note_threads<E: Execution + ?Sized>(
+        &mut self,
+        execution: &E,
+        names: &HappensBefore,
+        record: &mut Record,
+    ) {
         for thread in (record.threads() as u32..execution.thread_count() as u32).map(ThreadId) {
             record.note_thread(names.name(thread));
-            self.note(execution, thread, stopped == Some(thread), record);
+            self.note(execution, thread, false, record);
         }
     }
 
     /// Notes what a thread is about to do, unless it has been stopped.
-    #[inline]
+    #[inline(always)]
     fn note<E: Execution + ?Sized>(
         &mut self,
         execution: &E,
@@ -75,43 +129,23 @@ impl Observer {
         record: &mut Record,
     ) {
         let gate = execution.gate(thread);
-        let mut op = execution.pending(thread);
-        let waits_for = gate.object.filter(|object| op.object != Some(*object));
-        for object in [waits_for, op.object, op.also].into_iter().flatten() {
-            record.note_word(object.index(), || execution.word(object));
+        let op = execution.pending(thread);
+        let mut note_word = |object: ObjectId| record.note_word(object.index(), || execution.word(object));
+        if let Some(object) = gate.object
+            && op.object != gate.object
+        {
+            note_word(object);
         }
-        if stopped {
-            op = Op::default();
+        if let Some(object) = op.object {
+            note_word(object);
         }
-        self.waiters.set(thread, gate.needs_signal);
-        record.note_pending(Pending { thread, op, gate });
-    }
-
-    /// Before a step.
-    pub(crate) fn before_step<E: Execution + ?Sized>(&mut self, execution: &E, thread: ThreadId) {
-        self.stepped = Some(thread);
-        self.before.clear();
-        for (object, _) in execution.pending(thread).touches() {
-            self.before.push((object, execution.word(object)));
+        if let Some(object) = op.also {
+            note_word(object);
         }
-    }
-
-    /// After a step.
-    pub(crate) fn after_step<E: Execution + ?Sized>(&mut self, execution: &E, record: &mut Record) {
-        for &(object, word) in &self.before {
-            record.note_change(object.index(), execution.word(object).wrapping_sub(word));
+        if gate.needs_signal || self.signals {
+            self.waiters.set(thread, gate.needs_signal);
+            self.signals = true;
         }
-        // The thread that has taken the step may wait from now on.
-        let mut follow = |thread: ThreadId| {
-            let now = execution.is_signalled(thread);
-            if now && !self.signalled.contains(thread) {
-                record.note_signal(thread);
-            }
-            self.signalled.set(thread, now);
-        };
-        if !self.waiters.is_empty() {
-            self.waiters.iter().for_each(&mut follow);
-        }
-        self.stepped.into_iter().for_each(follow);
+        record.note_pending(Pending { thread, op: if stopped { Op::default() } else { op }, gate });
     }
 }

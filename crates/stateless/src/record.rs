@@ -73,6 +73,14 @@ struct Details {
 }
 
 impl Details {
+    #[cold]
+    fn note_initial(&mut self, object: usize, word: (u32, u64)) {
+        if object >= self.initial.len() {
+            self.initial.resize(object + 1, None);
+        }
+        self.initial[object] = Some(word);
+    }
+
     /// Takes over what another execution has of its first decisions, which ours has too.
     fn begin_as(&mut self, before: &Details, kept: usize) {
         let begin = before.pending_at.get(kept).map_or(before.pending.len(), |begin| *begin as usize);
@@ -126,6 +134,11 @@ impl Record {
         &self.words[point.enabled_at as usize..(point.enabled_at + point.enabled_words) as usize]
     }
 
+    /// Those of a point and of all that follow it, one after the other.
+    pub(crate) fn enabled_words_from(&self, point: &PointRecord) -> &[u64] {
+        &self.words[point.enabled_at as usize..]
+    }
+
     /// The next steps that became known before a decision, or with the number of decisions, at the end: that of
     /// the thread that has just taken one, and those of threads that are new. Empty before a choice of a value,
     /// and unless the strategy wants it.
@@ -134,6 +147,11 @@ impl Record {
         let begin = at.get(step).map_or(self.details.pending.len(), |begin| *begin as usize);
         let end = at.get(step + 1).map_or(self.details.pending.len(), |end| *end as usize);
         &self.details.pending[begin..end]
+    }
+
+    /// The next steps of threads in the order in which they became known, and where those of each step begin.
+    pub(crate) fn all_pending(&self) -> (&[Pending], &[u32]) {
+        (&self.details.pending, &self.details.pending_at)
     }
 
     /// A name for a thread that equivalent executions agree on, where the strategy wants it.
@@ -162,6 +180,11 @@ impl Record {
     /// The objects that were seen, with their words when they first were.
     pub(crate) fn initial_words(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.details.initial.iter().enumerate().filter_map(|(object, word)| Some((object, word.as_ref()?.1)))
+    }
+
+    /// The words of all objects when they were first seen; 0 of those that were not.
+    pub(crate) fn initials(&self) -> impl Iterator<Item = u64> + '_ {
+        self.details.initial.iter().map(|word| word.map_or(0, |(_, word)| word))
     }
 
     pub(crate) fn signals(&self) -> &[(u32, ThreadId)] {
@@ -245,8 +268,12 @@ impl Record {
     #[inline]
     pub(crate) fn note_pending(&mut self, pending: Pending) {
         let details = &mut self.details;
-        while details.pending_at.len() <= self.decisions.len() {
-            details.pending_at.push(details.pending.len() as u32);
+        let begin = details.pending.len() as u32;
+        if details.pending_at.len() == self.decisions.len() {
+            details.pending_at.push(begin);
+        } else if details.pending_at.len() < self.decisions.len() {
+            // None became known before choices of values.
+            details.pending_at.resize(self.decisions.len() + 1, begin);
         }
         details.pending.push(pending);
     }
@@ -258,10 +285,8 @@ impl Record {
         if let Some(Some(_)) = initial.get(object) {
             return;
         }
-        if object >= initial.len() {
-            initial.resize(object + 1, None);
-        }
-        initial[object] = Some((self.decisions.len() as u32, word()));
+        let now = (self.decisions.len() as u32, word());
+        self.details.note_initial(object, now);
     }
 
     /// Notes that there is a thread.

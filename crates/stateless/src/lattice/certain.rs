@@ -7,27 +7,26 @@
 //! what it took next; then another thread was left while it held the lock, and the places where that one stood
 //! meanwhile are among those that are counted once.
 
-use selvedge_core::{Access, Op, OpKind};
+use selvedge_core::{ObjectId, OpKind};
 
-use super::{Forced, Lattice, each};
+use super::{Forced, Lattice, Line, Threads, each};
 use crate::gate::Gate;
-use crate::graph::Graph;
 
 /// Where a thread stands after some of its steps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stand {
-    /// The event of its last step.
+    /// Its last step.
     pub(super) last: u32,
+    /// The clock of that.
+    pub(super) row: u32,
     /// How often it has yielded.
     pub(super) yields: u32,
-    /// Its last step yielded.
-    pub(super) yielded: bool,
-    /// Its next step waits for nothing.
-    pub(super) open: bool,
-    /// It has no next step.
-    pub(super) ended: bool,
-    /// Whoever runs next preempts it, whatever the others have done.
-    left: bool,
+    /// How many gates it has stood at, this one included if it is one.
+    pub(super) gates: u32,
+    pub(super) flags: u8,
+    /// The preemptions that were counted may be some of this thread's, before so many of its steps.
+    instead: u8,
+    until: u32,
     /// So often it has been preempted for certain before its last step, and those steps are so many.
     preempted: u32,
     counted: u32,
@@ -38,14 +37,12 @@ pub(super) struct Stand {
     seen: u32,
     /// Whoever runs next preempts it as long as this object is open to it and has been written no more than so
     /// often.
-    unless: Option<(u32, u32)>,
-    /// The preemptions that were counted may be some of this thread's, before so many of its steps.
-    instead: Option<Instead>,
+    unless: (u32, u32),
 }
 
 /// A thread that may have been preempted, before so many of its steps, in place of another.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Instead {
+struct Instead {
     thread: u8,
     until: u32,
 }
@@ -67,57 +64,76 @@ pub(crate) enum Runs {
 }
 
 impl Stand {
+    /// Whoever runs next preempts it, whatever the others have done.
+    const LEFT: u8 = 1;
+    /// Its next step waits for nothing.
+    const OPEN: u8 = 1 << 1;
+    /// Its next step waits for something, or it may not exist yet.
+    const WAITS: u8 = 1 << 2;
+    /// What it waits for is among the gates of its line.
+    const GATED: u8 = 1 << 3;
+    /// Its last step yielded.
+    const YIELDED: u8 = 1 << 4;
+    /// There is something in `unless`.
+    const UNLESS: u8 = 1 << 5;
+    /// There is a thread in `instead`.
+    const INSTEAD: u8 = 1 << 6;
+
+    /// Where a thread stands that has not begun. It may not exist yet.
+    pub(super) fn new() -> Self {
+        Stand { flags: Stand::WAITS, ..Stand::default() }
+    }
+
+    #[inline]
+    fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    #[inline]
+    fn left(&self) -> bool {
+        self.has(Stand::LEFT)
+    }
+
+    #[inline]
+    pub(super) fn open(&self) -> bool {
+        self.has(Stand::OPEN)
+    }
+
+    #[inline]
+    pub(super) fn waits(&self) -> bool {
+        self.has(Stand::WAITS)
+    }
+
+    #[inline]
+    pub(super) fn yielded(&self) -> bool {
+        self.has(Stand::YIELDED)
+    }
+
+    #[inline]
+    pub(super) fn has_unless(&self) -> bool {
+        self.has(Stand::UNLESS)
+    }
+
+    #[inline]
+    pub(super) fn has_instead(&self) -> bool {
+        self.has(Stand::INSTEAD)
+    }
+
+    #[inline]
+    fn instead(&self) -> Option<Instead> {
+        self.has_instead().then_some(Instead { thread: self.instead, until: self.until })
+    }
+
+    /// What it waits for, on its line.
+    #[inline]
+    pub(super) fn gate<'a>(&self, line: &'a Line) -> &'a Gate {
+        if self.has(Stand::GATED) { &line.gates[self.gates as usize - 1] } else { &Gate::OPEN }
+    }
+
     /// So often the thread has been preempted at least, if another runs next.
     #[inline]
     pub(super) fn least(&self) -> u32 {
-        self.preempted + u32::from(self.left)
-    }
-
-    /// Goes on after a step, not its first. A preemption is certain where the thread must have been interrupted
-    /// since the last one that was counted, and could have gone on wherever that was. Where it may have waited for
-    /// a lock, the one that held it was preempted instead; `holder` says who that is, if it is certain.
-    fn follow(
-        &mut self,
-        graph: &Graph,
-        number: usize,
-        before: &Stand,
-        fair: bool,
-        holder: impl FnOnce() -> Option<Instead>,
-    ) {
-        let event = &graph.events[self.last as usize];
-        let thread = event.thread.index();
-        let mut alone = true;
-        if event.joins {
-            let (clock, earlier) = (graph.clock(self.last as usize), graph.clock(before.last as usize));
-            for (other, (now, then)) in clock.iter().zip(earlier).enumerate() {
-                if now > then && other != thread {
-                    alone = false;
-                    let between = graph.threads[other].events[*now as usize - 1];
-                    self.seen = self.seen.max(graph.clock(between as usize)[thread]);
-                }
-            }
-        }
-        if !before.left {
-            let gate = &graph.threads[thread].pending[number - 1].1;
-            let waits = |(object, access)| access == Access::Write && gate.waits_for(object);
-            let plain = before.is_free(fair) && !gate.needs_signal && !gate.timed;
-            // If it is alone, what it waited for was as it was all the time since its step before.
-            if !(plain && alone && event.op.touches().any(waits)) {
-                if plain
-                    && self.seen >= self.uncounted()
-                    && let Some(holder) = holder()
-                {
-                    self.preempted += 1;
-                    self.counted = number as u32;
-                    self.instead = Some(holder);
-                }
-                self.free_from = number as u32;
-            }
-        }
-        if self.seen >= self.uncounted() {
-            self.preempted += 1;
-            self.counted = number as u32;
-        }
+        self.preempted + u32::from(self.left())
     }
 
     /// A preemption that has not been counted is certain when something comes after so many of the thread's steps
@@ -131,76 +147,130 @@ impl Stand {
     #[inline]
     fn is_free(&self, fair: bool) -> bool {
         // The fair bound may hold back a thread that has yielded.
-        !self.yielded && (self.yields == 0 || !fair)
+        !self.yielded() && (self.yields == 0 || !fair)
     }
 }
 
 impl Lattice {
-    /// Notes where a thread stands after a step that it has just taken. Says how often it has been preempted at least,
-    /// if another runs next.
-    pub(super) fn load_stand(&mut self, graph: &Graph, thread: usize) -> u32 {
-        let fair = self.yields.is_some();
-        let number = self.taken[thread] as usize;
-        let before = *self.stand_before(thread);
-        let mut stand = before;
-        stand.last = graph.threads[thread].events[number - 1];
-        stand.yielded = graph.events[stand.last as usize].op.yields();
-        stand.yields += u32::from(stand.yielded);
+    /// Notes where a thread stands after the step that was loaded last, which has this clock and depends on more of these
+    /// threads than the one before; and what it waits for now, if it has not ended. Says whether that is as it was before
+    /// the step, but for the number of its steps.
+    #[inline]
+    pub(super) fn load_stand(
+        &mut self,
+        thread: usize,
+        row: u32,
+        joins: Threads,
+        yields: bool,
+        gate: Option<&Gate>,
+    ) -> bool {
+        let number = self.taken[thread];
+        let before = self.lines[thread].stands[number as usize - 1];
+        let mut stand = Stand { last: self.steps.len() as u32 - 1, row, ..before };
         stand.counted = stand.counted.max(self.counted[thread].until);
         if number == 1 {
             stand.free_from = 1;
-        } else {
-            let instead = before.instead;
-            stand.follow(graph, number, &before, fair, || self.holder(graph, thread, instead));
-            if let Some(Instead { thread: other, until }) = stand.instead
-                && stand.counted == number as u32
-            {
-                let counted = &mut self.counted[usize::from(other)];
-                self.counted_before.push((stand.last, other, *counted));
-                *counted = Counted { until: counted.until.max(until), by: Some(thread as u8) };
-            }
+        } else if joins != 0 || !before.left() {
+            self.follow(thread, joins, &before, &mut stand);
         }
-        self.stand_at(graph, thread, stand)
+        stand.flags &= Stand::INSTEAD;
+        if yields {
+            stand.yields += 1;
+            stand.flags |= Stand::YIELDED;
+            self.has_yields = true;
+        }
+        let free = stand.is_free(self.yields.is_some());
+        match gate {
+            Some(gate) if gate.is_open() => stand.flags |= Stand::OPEN | if free { Stand::LEFT } else { 0 },
+            Some(gate) => self.wait_at(thread, &mut stand, gate, free),
+            None => {}
+        }
+        self.lines[thread].stands.push(stand);
+        self.least = self.least - before.least() + stand.least();
+        if stand.flags == before.flags && !stand.waits() {
+            return stand.least() == before.least() && !yields;
+        }
+        self.masks.set(thread, &stand);
+        if stand.waits() {
+            self.look_again(1 << thread);
+        }
+        false
     }
 
-    #[inline]
-    fn stand_before(&self, thread: usize) -> &Stand {
-        self.stands[thread].last().expect("it stood somewhere before its step")
+    /// Goes on after a step, not its first. A preemption is certain where the thread must have been interrupted
+    /// since the last one that was counted, and could have gone on wherever that was. Where it may have waited for
+    /// a lock, the one that held it was preempted instead, if it is certain who that is.
+    fn follow(&mut self, thread: usize, joins: Threads, before: &Stand, stand: &mut Stand) {
+        let number = self.taken[thread];
+        let fair = self.yields.is_some();
+        for other in each(joins) {
+            let between = self.lines[other].stands[self.clock(stand.row)[other] as usize].row;
+            stand.seen = stand.seen.max(self.clock(between)[thread]);
+        }
+        if !before.left() {
+            let gate = before.gate(&self.lines[thread]);
+            let plain = before.is_free(fair) && !gate.needs_signal && !gate.timed;
+            let step = &self.steps[stand.last as usize];
+            // If it is alone, what it waited for was as it was all the time since its step before.
+            let waited = || gate.object.is_some_and(|object| step.writes(object.index() as u32));
+            if !(plain && joins == 0 && waited()) {
+                if plain
+                    && stand.seen >= stand.uncounted()
+                    && let Some(holder) = self.holder(thread, stand.last, before.instead())
+                {
+                    stand.preempted += 1;
+                    stand.counted = number;
+                    stand.flags |= Stand::INSTEAD;
+                    (stand.instead, stand.until) = (holder.thread, holder.until);
+                }
+                stand.free_from = number;
+            }
+        }
+        if stand.seen >= stand.uncounted() {
+            stand.preempted += 1;
+            stand.counted = number;
+        }
+        if let Some(Instead { thread: other, until }) = stand.instead()
+            && stand.counted == number
+        {
+            let counted = &mut self.counted[usize::from(other)];
+            self.counted_before.push((stand.last, other, *counted));
+            *counted = Counted { until: counted.until.max(until), by: Some(thread as u8) };
+        }
     }
 
     /// Who must have been preempted if a thread waited for the lock that it has just taken, where it is one thread that
     /// nothing could have kept from going on while it had the lock, and that none of its preemptions at that time has
     /// been counted of.
-    fn holder(&self, graph: &Graph, thread: usize, instead: Option<Instead>) -> Option<Instead> {
-        let own = graph.threads[thread].events[self.taken[thread] as usize - 1];
-        let is_of = |op: &Op, object| op.object == Some(object) && op.also.is_none();
-        let op = &graph.events[own as usize].op;
-        let lock = op.object.filter(|lock| op.kind == OpKind::Lock && is_of(op, *lock))?;
-        let object = &self.objects[lock.index()];
+    fn holder(&self, thread: usize, own: u32, instead: Option<Instead>) -> Option<Instead> {
+        let step = &self.steps[own as usize];
+        let lock = step.touches().first().filter(|_| step.kind == OpKind::Lock && step.single)?.object;
+        let object = &self.objects[lock as usize];
         if object.unwritten != 0 {
             return None;
         }
         let mut holder = None;
         let (mut from, mut until) = (0, 0);
         let mut released = None;
-        for write in object.writes.iter().rev().skip_while(|write| **write >= own) {
-            let event = &graph.events[*write as usize];
-            let other = event.thread.index();
+        let writes = object.touches.iter().rev().filter(|touch| **touch & 1 == 1).map(|touch| touch >> 1);
+        for write in writes.skip_while(|write| *write >= own) {
+            let step = &self.steps[write as usize];
+            let other = usize::from(step.thread);
             if other == thread {
                 break;
             }
-            if !is_of(&event.op, lock) || *holder.get_or_insert(other) != other {
+            if !step.single || *holder.get_or_insert(other) != other {
                 return None;
             }
-            let steps = event.number + 1;
-            match (event.op.kind, released.take()) {
+            let steps = step.number + 1;
+            match (step.kind, released.take()) {
                 (OpKind::Unlock, None) => {
                     until = until.max(steps);
                     released = Some(steps);
                 }
                 (OpKind::Lock, Some(released)) => {
-                    let inside = &self.stands[other][steps as usize..released as usize];
-                    if !inside.iter().all(|stand| stand.left) {
+                    let inside = &self.lines[other].stands[steps as usize..released as usize];
+                    if !inside.iter().all(Stand::left) {
                         return None;
                     }
                     from = steps;
@@ -209,8 +279,8 @@ impl Lattice {
             }
         }
         let holder = holder.filter(|_| released.is_none())?;
-        let stands = &self.stands[holder];
-        let is_counted = self.stand_before(holder).preempted > stands[from as usize].preempted;
+        let stands = &self.lines[holder].stands;
+        let is_counted = self.stand(holder).preempted > stands[from as usize].preempted;
         let counted_by = self.counted[holder].by;
         let is_free = !is_counted
             && counted_by.is_none_or(|by| usize::from(by) == thread)
@@ -218,98 +288,93 @@ impl Lattice {
         is_free.then_some(Instead { thread: holder as u8, until })
     }
 
-    /// Adds where a thread stands, with what it waits for there. Says the same.
-    #[inline]
-    pub(super) fn stand_at(&mut self, graph: &Graph, thread: usize, mut stand: Stand) -> u32 {
-        let line = &graph.threads[thread];
-        let fair = self.yields.is_some();
-        let number = self.taken[thread] as usize;
-        let ended = line.ended && number == line.events.len();
-        let gate = line.pending.get(number).map(|(_, gate)| gate).filter(|_| !ended);
-        let free = number > 0 && stand.is_free(fair);
-        let is_open = gate.is_some_and(Gate::is_open);
-        // A thread that has not begun may not exist yet.
-        stand.open = is_open && number > 0;
-        stand.ended = gate.is_none();
-        stand.left = stand.open && free;
-        stand.unless = None;
-        if let Some(gate) = gate
-            && !is_open
-            && free
-            && !gate.needs_signal
-            && !gate.timed
-            && let Some(object) = gate.object
-        {
-            let past = graph.clock(stand.last as usize);
-            let object = object.index();
-            let writes = self.objects.get(object).map_or(&[][..], |object| &object.writes);
-            let seen = writes.partition_point(|write| graph.contains(past, *write));
-            stand.unless = Some((object as u32, seen as u32));
+    /// Notes that a thread waits where it stands; if it is free, nothing but that can keep it from going on.
+    pub(super) fn wait_at(&mut self, thread: usize, stand: &mut Stand, gate: &Gate, free: bool) {
+        self.lines[thread].gates.push(*gate);
+        stand.gates += 1;
+        stand.flags |= Stand::WAITS | Stand::GATED;
+        let Some(object) = gate.object.map(ObjectId::index) else { return };
+        self.object(object).waiters |= 1 << thread;
+        if !free || gate.needs_signal || gate.timed {
+            return;
         }
-        self.masks.set(thread, &stand);
-        self.has_yields |= stand.yields > 0;
-        self.stands[thread].push(stand);
-        stand.least()
+        let entry = &self.objects[object];
+        let mut seen = entry.writes;
+        if usize::from(entry.owner) != thread {
+            let clock = self.clock(stand.row);
+            let is_new = |touch: &&u32| {
+                let step = &self.steps[(**touch >> 1) as usize];
+                let by = usize::from(step.thread);
+                by != thread && step.number >= clock[by]
+            };
+            let writes = entry.touches.iter().rev().filter(|touch| **touch & 1 == 1);
+            seen -= writes.take_while(is_new).count() as u32;
+        }
+        stand.flags |= Stand::UNLESS;
+        stand.unless = (object as u32, seen);
     }
 
     /// At least so many preemptions are in an execution that leads here and in which this thread has the last
     /// step, or takes the next one; when they are more than the budget, there may be more that are certain.
     #[inline]
-    pub(crate) fn preempted(&self, graph: &Graph, thread: usize, runs: Runs, budget: u32) -> u32 {
+    pub(crate) fn preempted(&self, thread: usize, runs: Runs, budget: u32) -> u32 {
         let own = self.stand(thread);
-        let mut least = self.least - u32::from(own.left);
+        let mut least = self.least - u32::from(own.left());
         if least > budget {
             return least;
         }
         // When it will run next it may have been interrupted where it stands now, too.
-        if runs == Runs::Last || own.left {
+        if runs == Runs::Last || own.left() {
             let mut from = own.uncounted();
-            for (stands, taken) in self.stands.iter().zip(&self.taken) {
-                if let Some(instead) = stands[*taken as usize].instead
-                    && usize::from(instead.thread) == thread
-                {
-                    from = from.max(instead.until);
+            for other in each(self.masks.instead) {
+                let stand = self.stand(other);
+                if usize::from(stand.instead) == thread {
+                    from = from.max(stand.until);
                 }
             }
-            if from <= self.taken[thread] && self.has_heir(self.stands[thread][from as usize].last) {
-                least += 1;
-            }
+            least += u32::from(from <= self.covered[thread]);
         }
-        for other in each(self.masks.waiting & !(1 << thread)) {
-            let stand = self.stand(other);
-            if let Some((object, writes)) = stand.unless {
-                let object = &self.objects[object as usize];
-                if object.actions.writes == writes && object.unwritten == 0 {
-                    let gate = &graph.threads[other].pending[self.taken[other] as usize].1;
-                    least += u32::from(gate.allows(object.word));
-                }
-            }
+        for other in each(self.masks.unless & self.masks.enabled & !(1 << thread)) {
+            let (object, writes) = self.stand(other).unless;
+            let object = &self.objects[object as usize];
+            least += u32::from(object.written == writes && object.unwritten == 0);
         }
         least
     }
 
-    /// So many preemptions at least has an execution that goes on from here with the next event, with which the one at
-    /// hand has had so many; and whether that one had to.
-    pub(super) fn weigh(&self, graph: &Graph, index: usize, run: u32) -> (u32, Forced) {
-        let Some(last) = self.steps.last() else { return (0, Forced::No) };
-        let thread = graph.events[index].thread.index();
+    /// So many preemptions at least has an execution that goes on from here with the next step of a thread, with which
+    /// the one at hand has had so many; and whether that one had to, unless it has chosen a value.
+    #[inline]
+    pub(super) fn weigh(&self, thread: usize, run: u32, mut one_way: bool) -> (u32, Forced) {
+        let [before, last] = match &self.steps[..] {
+            [.., before, last] => [before, last],
+            [last] => [last, last],
+            [] => return (0, Forced::No),
+        };
         // The execution at hand has been here with the last step of this thread; another one, of any of the frontier.
-        let price = if run == u32::MAX { 0 } else { run.saturating_sub(last.costs.run) };
+        let price = run - last.costs.run;
+        if self.calm
+            && price == 0
+            && one_way
+            && usize::from(last.thread) == thread
+            && usize::from(before.thread) == thread
+        {
+            return (last.costs.least, last.forced);
+        }
         let mut least = last.costs.least + price;
-        let mut one_way = graph.choices(index).is_empty();
-        for other in each(last.frontier & !(1 << last.thread)) {
+        for other in each(self.masks.frontier & !(1 << last.thread)) {
             let budget = self.most.unwrap_or(least);
-            let mut cost = self.preempted(graph, other, Runs::Last, budget);
+            let mut cost = self.preempted(other, Runs::Last, budget);
             one_way &= self.most.is_some() && cost > budget;
             if cost + 1 == least && other != thread {
-                cost += (self.allowed(graph).1 >> other & 1) as u32;
+                cost += (self.allowed().1 >> other & 1) as u32;
             }
             least = least.min(cost);
         }
         if !one_way {
             return (least, Forced::No);
         }
-        let (allowed, preemptible) = self.allowed(graph);
+        let (allowed, preemptible) = self.allowed();
         let others = allowed & !(1 << thread);
         let switch = last.costs.least + (preemptible >> last.thread & 1) as u32;
         let forced = match self.most {

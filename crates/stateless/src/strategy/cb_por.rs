@@ -26,8 +26,7 @@ use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 use super::backtrack::last_thread;
 use super::context_cost::{ContextCost, Here, NEVER};
 use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
-use crate::graph::{Graph, Races, Trail};
-use crate::lattice::{Lattice, MOST_THREADS, Removed, Threads, each};
+use crate::lattice::{Lattice, MOST_THREADS, Removed, Threads, Trail, each};
 use crate::program::Onward;
 
 /// Every terminal partial order within a bound on preemptions, once, bound by bound.
@@ -48,11 +47,8 @@ pub struct CbPor {
     begun: bool,
     cut: bool,
     blocked: u64,
-    graph: Graph,
     state: Lattice,
     marks: Marks,
-    /// How many of the graph's first events the lattice has.
-    loaded: usize,
     /// The names of the threads of the last execution.
     names: Vec<u64>,
     /// The terminal graphs that were reached, for the next bound.
@@ -106,13 +102,6 @@ fn member(decision: Decision) -> ThreadId {
     }
 }
 
-/// How many preemptions an execution had after each of its events from this one on.
-fn costs(graph: &Graph, execution: &Finished<'_>, first: usize) -> impl Iterator<Item = u32> {
-    let points = execution.record.points();
-    let later = graph.events[first..].iter().skip(1).map(|event| points[event.point as usize].preemptions);
-    later.chain((first < graph.events.len()).then_some(execution.preemptions))
-}
-
 /// So many states may be remembered, and terminal graphs kept.
 const MOST_STATES: usize = 1 << 23;
 const MOST_TERMINALS: usize = 1 << 17;
@@ -131,9 +120,7 @@ impl CbPor {
             begun: false,
             cut: false,
             blocked: 0,
-            graph: Graph::default(),
             state: Lattice::new(yields),
-            loaded: 0,
             names: Vec::new(),
             marks: Marks { cost: ContextCost::default(), bound, cut: false, back: Vec::new() },
             terminals: Trail::default(),
@@ -159,9 +146,10 @@ impl CbPor {
 
     /// Puts the states of an execution into H (Algorithm 1).
     fn visited(&mut self, execution: &Finished<'_>) {
-        self.load(execution);
-        self.marks.cost.begin(&self.graph);
-        let (graph, state) = (&self.graph, &mut self.state);
+        let state = &mut self.state;
+        state.update(execution, self.marks.most());
+        state.bring_up_to_date();
+        self.marks.cost.begin(state);
         if execution.pruned {
             // The state that it was ended in: where no step that it could afford was new.
             self.path.push(Node {
@@ -174,17 +162,17 @@ impl CbPor {
                 running: None,
                 preemptible: false,
                 preemptions: u32::MAX,
-                threads: (0..graph.threads.len() as u32).map(ThreadId).collect(),
+                threads: (0..self.names.len() as u32).map(ThreadId).collect(),
             });
         }
         let mut index = self.path.len();
-        for event in (0..=graph.events.len()).rev() {
-            // `state` is what there is before this event.
-            let begin = graph.events.get(event).map_or(execution.record.len(), |event| event.point as usize);
+        for step in (0..=state.steps()).rev() {
+            // `state` is what there is before this step.
+            let begin = state.begin(step);
             if self.marks.cost.mark(state.hash) {
                 for thread in each(state.frontier()) {
                     let removed = state.remove(thread);
-                    self.marks.cost.leads_to_mark(graph, state.hash, removed.event);
+                    self.marks.cost.leads_to_mark(state, removed.event);
                     state.put_back(thread, &removed);
                 }
             }
@@ -192,28 +180,18 @@ impl CbPor {
                 index = begin;
                 let node = &mut self.path[begin];
                 node.cheaper.clear();
-                let mut here = self.marks.cost.look(graph, state);
+                let mut here = self.marks.cost.look(state);
                 for thread in each(here.allowed) {
-                    if self.marks.within(graph, state, &mut here, thread) {
+                    if self.marks.within(state, &mut here, thread) {
                         node.cheaper.insert(ThreadId(thread as u32));
                     }
                 }
             }
-            if let Some(last) = event.checked_sub(1) {
-                state.remove(graph.events[last].thread.index());
+            if let Some(last) = step.checked_sub(1) {
+                state.remove(state.step(last).0.index());
             }
         }
-        state.walk_to(graph.events.len());
-    }
-
-    /// Makes the graph and the lattice those of an execution. Says how many events it has in common with the one
-    /// before.
-    fn load(&mut self, execution: &Finished<'_>) -> usize {
-        let common = self.graph.update(execution, Races::No).min(self.loaded);
-        let costs = costs(&self.graph, execution, common);
-        self.state.load(&self.graph, common, self.marks.most(), costs);
-        self.loaded = self.graph.events.len();
-        common
+        state.walk_to(state.steps());
     }
 
     /// Goes on to the next bound.
@@ -225,17 +203,13 @@ impl CbPor {
         self.cut = false;
         self.path.clear();
         self.begun = false;
-        self.graph.clear();
-        let mut graph = Graph::default();
-        self.loaded = 0;
+        self.state.clear();
         for index in 0..self.terminals.len() {
-            let (common, costs) = self.terminals.restore(index, &mut graph);
-            let most = self.marks.most();
-            self.state.load(&graph, common.min(self.loaded), most, costs.iter().copied());
-            self.loaded = graph.events.len();
-            self.marks.mark_all(&graph, &mut self.state);
+            let (common, script) = self.terminals.get(index);
+            self.state.load(common, self.marks.most(), script);
+            self.marks.mark_all(&mut self.state);
         }
-        self.loaded = 0;
+        self.state.clear();
     }
 }
 
@@ -289,7 +263,6 @@ impl Strategy for CbPor {
         Some(Box::new(CbPor {
             path: self.path[..=at].to_vec(),
             begun: true,
-            graph: self.graph.clone(),
             state: self.state.clone(),
             marks: self.marks.clone(),
             names: self.names.clone(),
@@ -367,11 +340,11 @@ impl Strategy for CbPor {
         if record.len() > LONGEST || !few_threads || !room {
             return;
         }
-        let common = self.load(execution);
-        self.marks.mark_all(&self.graph, &mut self.state);
+        let common = self.state.update(execution, self.marks.most());
+        self.marks.mark_all(&mut self.state);
         let more = self.bound.is_some_and(|bound| self.most.is_none_or(|most| bound < most));
         if more && self.terminals.len() < MOST_TERMINALS {
-            self.terminals.push(&self.graph, common, costs(&self.graph, execution, common));
+            self.terminals.push(common, record.threads(), self.state.script(execution, common));
         }
     }
 
@@ -460,8 +433,8 @@ impl Node {
 
 impl Marks {
     /// Whether a step from a state is within the bound.
-    fn within(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here, thread: usize) -> bool {
-        self.most().is_none_or(|most| self.cost.of_step(graph, state, here, thread, most) <= most)
+    fn within(&mut self, state: &mut Lattice, here: &mut Here, thread: usize) -> bool {
+        self.most().is_none_or(|most| self.cost.of_step(state, here, thread, most) <= most)
     }
 
     fn most(&self) -> Option<u32> {
@@ -469,65 +442,76 @@ impl Marks {
     }
 
     /// Puts a terminal state, all of its graph, into H, and every state from which nothing new can be reached.
-    fn mark_all(&mut self, graph: &Graph, state: &mut Lattice) {
-        self.cost.begin(graph);
-        let here = self.cost.look(graph, state);
+    fn mark_all(&mut self, state: &mut Lattice) {
+        self.cost.begin(state);
+        let here = self.cost.look(state);
         if !self.cost.is_marked_here(&here) {
-            self.mark(graph, state, here);
+            self.mark(state, here);
         }
     }
 
     /// Puts a state into H, and then every predecessor from which nothing new can be reached. A state that one step
     /// leads to within the bound is as good as marked when that step is; it needs no place in the table.
-    fn mark(&mut self, graph: &Graph, state: &mut Lattice, mut here: Here) {
+    fn mark(&mut self, state: &mut Lattice, mut here: Here) {
         let begin = self.back.len();
         loop {
-            let within = self.arrivals_within(graph, state, &mut here);
+            let within = self.arrivals_within(state, &mut here);
             if !within.is_power_of_two() || here.has_place() {
                 self.cost.mark_here(&mut here);
             }
             let Some(last) = each(within).max_by_key(|thread| state.last_event(*thread)) else { break };
-            for other in each(within & !(1 << last)) {
+            let others = within & !(1 << last);
+            if others != 0 {
+                state.bring_up_to_date();
+            }
+            for other in each(others) {
                 let removed = state.remove(other);
-                let mut before = self.cost.look_back(graph, state, here.frontier, other, &removed);
-                if self.settles(graph, state, &mut before, removed.event) {
-                    self.mark(graph, state, before);
+                let mut before = self.cost.look(state);
+                if self.settles(state, &mut before, removed.event) {
+                    self.mark(state, before);
                 }
                 state.put_back(other, &removed);
             }
-            let (mut last, mut frontier) = (last, here.frontier);
+            let mut last = last;
             let length = state.len();
             if state.was_run(last).is_some() {
                 self.cut |= state.go_back();
             }
             if state.len() < length {
                 self.back.push(Back::To(length));
-                (last, frontier) = state.last_run();
+                last = state.last_run();
             }
+            state.bring_up_to_date();
             let removed = state.remove(last);
-            let mut before = self.cost.look_back(graph, state, frontier, last, &removed);
-            let settled = self.settles(graph, state, &mut before, removed.event);
+            let mut before = self.cost.look(state);
+            let settled = self.settles(state, &mut before, removed.event);
             self.back.push(Back::Over(last, removed));
             if !settled {
                 break;
             }
             here = before;
         }
-        for back in self.back.drain(begin..).rev() {
-            match back {
-                Back::Over(last, removed) => state.put_back(last, &removed),
-                Back::To(length) => state.walk_to(length),
+        while self.back.len() > begin {
+            match self.back.pop() {
+                Some(Back::Over(last, removed)) => state.put_back(last, &removed),
+                // From where the walk began, nothing is done but to load what comes next.
+                Some(Back::To(_)) if self.back.is_empty() => {}
+                Some(Back::To(length)) => {
+                    state.walk_to(length);
+                    state.bring_up_to_date();
+                }
+                None => {}
             }
         }
     }
 
     /// The threads by whose last steps a state can be reached within the bound, as some execution does.
     #[inline]
-    fn arrivals_within(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here) -> Threads {
+    fn arrivals_within(&mut self, state: &mut Lattice, here: &mut Here) -> Threads {
         let Some(most) = self.most() else { return here.frontier };
         let (mut within, mut unknown): (Threads, Threads) = (0, 0);
         for last in each(here.frontier) {
-            match self.cost.known_arrival(graph, state, here, last, most) {
+            match self.cost.known_arrival(state, here, last, most) {
                 Some(cost) => within |= Threads::from(cost <= most) << last,
                 None => unknown |= 1 << last,
             }
@@ -535,8 +519,11 @@ impl Marks {
         if within == 0 && unknown.is_power_of_two() {
             return unknown;
         }
+        if unknown != 0 {
+            state.bring_up_to_date();
+        }
         for last in each(unknown) {
-            let cost = self.cost.of_arrival(graph, state, here, last, most);
+            let cost = self.cost.of_arrival(state, here, last, most);
             within |= Threads::from(cost <= most) << last;
         }
         within
@@ -544,17 +531,17 @@ impl Marks {
 
     /// Notes that the step of an event leads from a state into H. Says whether the state is to be put into H too: every
     /// step from it leads there or exceeds the bound.
-    fn settles(&mut self, graph: &Graph, state: &mut Lattice, here: &mut Here, event: usize) -> bool {
+    fn settles(&mut self, state: &mut Lattice, here: &mut Here, event: usize) -> bool {
         if self.cost.is_marked_here(here) {
             return false;
         }
-        let thread = graph.events[event].thread.index();
-        let leads_on = self.cost.all_values_lead_on(graph, state.hash, event);
-        let others = self.cost.unmarked(graph, here) & !(Threads::from(leads_on) << thread);
-        let settled = !each(others).any(|thread| self.within(graph, state, here, thread));
+        let thread = state.step(event).0.index();
+        let leads_on = self.cost.all_values_lead_on(state, event);
+        let others = self.cost.unmarked(state, here) & !(Threads::from(leads_on) << thread);
+        let settled = !each(others).any(|thread| self.within(state, here, thread));
         self.cut |= settled && others != 0;
         if !settled && leads_on {
-            self.cost.step_leads_on(graph, here, thread);
+            self.cost.step_leads_on(state, here, thread);
         }
         settled
     }

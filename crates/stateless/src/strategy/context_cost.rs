@@ -24,9 +24,8 @@ use selvedge_core::ThreadId;
 
 use self::states::{ARRIVALS, At, Costs, State, States, THREADS};
 use crate::coverage::{HashedMap, HashedSet};
-use crate::graph::Graph;
 use crate::happens_before::{mix, value_hash};
-use crate::lattice::{Lattice, Removed, Runs, Threads, each};
+use crate::lattice::{Lattice, Runs, Threads, each};
 
 /// More than any bound.
 pub(crate) const NEVER: u32 = u16::MAX as u32;
@@ -157,20 +156,20 @@ impl ContextCost {
 
     /// Notes that the step of an event leads from a state to a marked one; a step that chooses values, once all
     /// of them do.
-    pub(crate) fn leads_to_mark(&mut self, graph: &Graph, before: u128, event: usize) {
-        if self.all_values_lead_on(graph, before, event) {
-            let at = Some(self.states.find(before));
-            let mut here = Here { hash: before, at, frontier: 0, allowed: 0, preemptible: 0 };
-            self.step_leads_on(graph, &mut here, graph.events[event].thread.index());
+    pub(crate) fn leads_to_mark(&mut self, state: &Lattice, event: usize) {
+        if self.all_values_lead_on(state, event) {
+            let (hash, at) = (state.hash, Some(self.states.find(state.hash)));
+            let mut here = Here { hash, at, frontier: 0, allowed: 0, preemptible: 0 };
+            self.step_leads_on(state, &mut here, state.step(event).0.index());
         }
     }
 
     /// Notes that a thread's step leads from a state to a marked one, whatever values it chooses.
-    pub(crate) fn step_leads_on(&mut self, graph: &Graph, here: &mut Here, thread: usize) {
+    pub(crate) fn step_leads_on(&mut self, state: &Lattice, here: &mut Here, thread: usize) {
         match self.number_of[thread] {
             number if number < THREADS => self.place(here).into |= 1 << number,
             _ => {
-                self.steps.insert(step(here.hash, graph.threads[thread].name, 0));
+                self.steps.insert(step(here.hash, state.name(thread), 0));
             }
         }
     }
@@ -178,18 +177,18 @@ impl ContextCost {
     /// Notes that the step of an event, with the values that it chose, leads from a state to a marked one. Says whether
     /// it does with all other values too.
     #[inline]
-    pub(crate) fn all_values_lead_on(&mut self, graph: &Graph, before: u128, event: usize) -> bool {
-        let choices = graph.choices(event);
-        choices.is_empty() || self.values_lead_on(graph, before, event, choices)
+    pub(crate) fn all_values_lead_on(&mut self, state: &Lattice, event: usize) -> bool {
+        let choices = state.choices(event);
+        choices.is_empty() || self.values_lead_on(state, event, choices)
     }
 
-    fn values_lead_on(&mut self, graph: &Graph, before: u128, event: usize, choices: &[(u32, u32)]) -> bool {
-        let thread = graph.events[event].thread;
-        let name = graph.threads[thread.index()].name;
+    fn values_lead_on(&mut self, state: &Lattice, event: usize, choices: &[(u32, u32)]) -> bool {
+        let (thread, number) = state.step(event);
+        let name = state.name(thread.index());
         for (index, &(value, arity)) in choices.iter().enumerate().rev() {
-            let actions = u64::from(graph.events[event].number);
+            let actions = u64::from(number);
             let chosen = choices[..index].iter().map(|(value, _)| value_hash(name, actions, *value));
-            let at = chosen.fold(before, |hash, value| hash ^ value);
+            let at = chosen.fold(state.hash, |hash, value| hash ^ value);
             self.steps.insert(step(at, name, value + 1));
             if !(1..=arity).all(|value| self.steps.contains(&step(at, name, value))) {
                 return false;
@@ -208,55 +207,38 @@ impl ContextCost {
     }
 
     /// Prepares for states of a graph.
-    pub(crate) fn begin(&mut self, graph: &Graph) {
-        if graph.threads.iter().map(|line| &line.name).eq(&self.names) {
+    pub(crate) fn begin(&mut self, state: &Lattice) {
+        if state.names().eq(self.names.iter().copied()) {
             return;
         }
         self.names.clear();
         self.number_of.clear();
-        for line in &graph.threads {
+        for name in state.names() {
             let next = self.numbers.len() as u32;
-            let number = *self.numbers.entry(line.name).or_insert(next);
+            let number = *self.numbers.entry(name).or_insert(next);
             self.number_of.push(number);
-            self.names.push(line.name);
+            self.names.push(name);
         }
         self.same = self.number_of.iter().zip(0..).all(|(number, thread)| *number == thread);
     }
 
     /// Looks at a state of the graph at hand.
-    pub(crate) fn look(&mut self, graph: &Graph, state: &Lattice) -> Here {
-        self.look_at(graph, state, state.frontier())
-    }
-
-    /// The same for a state that a thread's step has been taken back from.
     #[inline]
-    pub(crate) fn look_back(
-        &mut self,
-        graph: &Graph,
-        state: &Lattice,
-        after: Threads,
-        last: usize,
-        removed: &Removed,
-    ) -> Here {
-        self.look_at(graph, state, state.frontier_without(graph, after, last, removed))
-    }
-
-    /// The same for a state with this frontier.
-    #[inline]
-    fn look_at(&mut self, graph: &Graph, state: &Lattice, frontier: Threads) -> Here {
-        let (allowed, preemptible) = state.allowed(graph);
-        Here { hash: state.hash, at: self.states.get(state.hash), frontier, allowed, preemptible }
+    pub(crate) fn look(&mut self, state: &Lattice) -> Here {
+        let (allowed, preemptible) = state.allowed();
+        let at = self.states.get(state.hash);
+        Here { hash: state.hash, at, frontier: state.frontier(), allowed, preemptible }
     }
 
     /// The threads that can be chosen in a state and whose steps do not lead to a marked one.
     #[inline]
-    pub(crate) fn unmarked(&mut self, graph: &Graph, here: &Here) -> Threads {
+    pub(crate) fn unmarked(&mut self, state: &Lattice, here: &Here) -> Threads {
         let into = here.at.map_or(0, |at| self.states.at(at).into);
         if self.same && here.allowed >> THREADS == 0 {
             return here.allowed & !Threads::from(into);
         }
         let marked = Marked { costs: self, state: here.hash, into };
-        let has = |thread: usize| marked.has(ThreadId(thread as u32), graph.threads[thread].name);
+        let has = |thread: usize| marked.has(ThreadId(thread as u32), state.name(thread));
         each(here.allowed).filter(|thread| !has(*thread)).fold(0, |set, thread| set | 1 << thread)
     }
 
@@ -264,7 +246,6 @@ impl ContextCost {
     /// number of preemptions within the budget that is enough for one; else, something more than the budget.
     pub(crate) fn of_step(
         &mut self,
-        graph: &Graph,
         state: &mut Lattice,
         here: &mut Here,
         thread: usize,
@@ -284,7 +265,7 @@ impl ContextCost {
                 over = true;
                 continue;
             }
-            match self.known_arrival(graph, state, here, last, budget - price) {
+            match self.known_arrival(state, here, last, budget - price) {
                 Some(cost) if cost + price <= budget => return cost + price,
                 Some(cost) => over |= cost < NEVER,
                 None => unknown |= 1 << last,
@@ -292,14 +273,14 @@ impl ContextCost {
         }
         // For the thread's own last step as much was certain as is for its next.
         let others = unknown != 0 && unknown >> thread & 1 == 0;
-        if others && state.preempted(graph, thread, Runs::Next, budget) > budget {
+        if others && state.preempted(thread, Runs::Next, budget) > budget {
             return budget + 1;
         }
         // What the execution did last is asked first: that leads back to where it has been.
         while let Some(last) = each(unknown).max_by_key(|thread| state.last_event(*thread)) {
             unknown &= !(1 << last);
             let price = (switches >> last & 1) as u32;
-            let cost = self.of_arrival(graph, state, here, last, budget - price);
+            let cost = self.of_arrival(state, here, last, budget - price);
             if cost + price <= budget {
                 return cost + price;
             }
@@ -311,17 +292,16 @@ impl ContextCost {
     /// The same for an execution that leads to a state with the thread's step at the end, where that is not known.
     pub(crate) fn of_arrival(
         &mut self,
-        graph: &Graph,
         state: &mut Lattice,
         here: &mut Here,
         last: usize,
         budget: u32,
     ) -> u32 {
         let removed = state.remove(last);
-        let mut before = self.look_back(graph, state, here.frontier, last, &removed);
-        let cost = self.of_step(graph, state, &mut before, last, budget);
+        let mut before = self.look(state);
+        let cost = self.of_step(state, &mut before, last, budget);
         state.put_back(last, &removed);
-        self.note_arrival(graph, here, last, budget, cost);
+        self.note_arrival(state, here, last, budget, cost);
         cost
     }
 
@@ -329,7 +309,6 @@ impl ContextCost {
     #[inline]
     pub(crate) fn known_arrival(
         &mut self,
-        graph: &Graph,
         state: &Lattice,
         here: &Here,
         last: usize,
@@ -342,7 +321,7 @@ impl ContextCost {
                     (costs.least().unwrap_or(NEVER), costs.most().unwrap_or(NEVER))
                 }
                 None => {
-                    let costs = self.costs.get(&key(graph, here, last));
+                    let costs = self.costs.get(&key(state, here, last));
                     costs.map_or((0, NEVER), |(least, most)| ((*least).into(), (*most).into()))
                 }
             };
@@ -361,12 +340,12 @@ impl ContextCost {
                 return Some(costs.least);
             }
         }
-        let least = state.preempted(graph, last, Runs::Last, budget);
+        let least = state.preempted(last, Runs::Last, budget);
         (least > budget).then_some(least)
     }
 
     /// Notes an answer to what it costs to arrive in a state by the step of a thread, where this was the budget.
-    fn note_arrival(&mut self, graph: &Graph, here: &mut Here, last: usize, budget: u32, cost: u32) {
+    fn note_arrival(&mut self, state: &Lattice, here: &mut Here, last: usize, budget: u32, cost: u32) {
         let enough = cost <= budget;
         let rank = self.rank(here, last, budget);
         let place = self.place(here);
@@ -379,7 +358,7 @@ impl ContextCost {
             }
             return;
         }
-        let costs = self.costs.entry(key(graph, here, last)).or_insert((0, u16::MAX));
+        let costs = self.costs.entry(key(state, here, last)).or_insert((0, u16::MAX));
         *(if enough { &mut costs.1 } else { &mut costs.0 }) = cost as u16;
     }
 
@@ -401,51 +380,62 @@ impl ContextCost {
 }
 
 /// An arrival in a state whose costs are kept apart.
-fn key(graph: &Graph, here: &Here, last: usize) -> u128 {
-    here.hash ^ mix(graph.threads[last].name, u64::MAX)
+fn key(state: &Lattice, here: &Here, last: usize) -> u128 {
+    here.hash ^ mix(state.name(last), u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use selvedge_core::{Access, ObjectId, Op, OpKind};
 
-    /// CB(s) of a whole graph, and of the graph without the last step of a thread.
-    fn context_bound(graph: &Graph, without: Option<usize>) -> u32 {
-        let bound = context_bound_with(ContextCost::default(), graph, without);
-        // When so many threads have been seen that those of the graph have no place in the table.
-        let mut crowd = Graph::from_edges(THREADS as usize, &[]);
-        crowd.threads.iter_mut().for_each(|line| line.name ^= 1);
+    use super::*;
+    use crate::lattice::Written;
+
+    /// CB(s) of a whole execution, or without the last step of a thread.
+    fn context_bound(threads: usize, steps: &[(usize, Op)], without: Option<usize>) -> u32 {
+        let written = Written::new(threads, 0, steps);
+        let bound = context_bound_with(ContextCost::default(), &written, without);
+        // When so many threads have been seen that those of the execution have no place in the table.
+        let mut crowd = Lattice::default();
+        crowd.load(0, None, Written::new(THREADS as usize, 1, &[]).script());
         let mut costs = ContextCost::default();
         costs.begin(&crowd);
-        assert_eq!(context_bound_with(costs, graph, without), bound);
+        assert_eq!(context_bound_with(costs, &written, without), bound);
         bound
     }
 
-    fn context_bound_with(mut costs: ContextCost, graph: &Graph, without: Option<usize>) -> u32 {
+    fn context_bound_with(mut costs: ContextCost, written: &Written, without: Option<usize>) -> u32 {
         let mut state = Lattice::default();
-        state.load(graph, 0, None, std::iter::empty());
+        state.load(0, None, written.script());
+        state.bring_up_to_date();
         if let Some(thread) = without {
             state.remove(thread);
         }
-        costs.begin(graph);
-        let mut here = costs.look(graph, &state);
+        costs.begin(&state);
+        let mut here = costs.look(&state);
+        let most = written.len() as u32;
         let least = each(here.frontier).map(|last| {
-            let mut within = |budget| costs.of_arrival(graph, &mut state, &mut here, last, budget) <= budget;
-            assert!(
-                within(graph.events.len() as u32 + Costs::MANY),
-                "a budget that has no place in the table"
-            );
-            (0..graph.events.len() as u32).find(|budget| within(*budget)).unwrap_or(NEVER)
+            let mut within = |budget| costs.of_arrival(&mut state, &mut here, last, budget) <= budget;
+            assert!(within(most + Costs::MANY), "a budget that has no place in the table");
+            (0..most).find(|budget| within(*budget)).unwrap_or(NEVER)
         });
         least.min().unwrap_or(0)
+    }
+
+    fn write(object: usize) -> Op {
+        Op::on(OpKind::Store, Access::Write, ObjectId::new(object as u32))
+    }
+
+    fn read(object: usize) -> Op {
+        Op::on(OpKind::Load, Access::Read, ObjectId::new(object as u32))
     }
 
     /// Figure 2: the bound may fall along a step. Thread 1 does a1, a2; thread 2 does b1 after a1.
     #[test]
     fn the_context_bound_is_not_monotonic() {
-        let graph = Graph::from_edges(3, &[(1, vec![]), (2, vec![(1, 1)]), (1, vec![])]);
-        assert_eq!(context_bound(&graph, Some(1)), 1);
-        assert_eq!(context_bound(&graph, None), 0);
+        let steps = [(1, write(0)), (2, read(0)), (1, Op::default())];
+        assert_eq!(context_bound(3, &steps, Some(1)), 1);
+        assert_eq!(context_bound(3, &steps, None), 0);
     }
 
     /// The fewest vertices that meet every cycle, by trying all subsets.
@@ -463,8 +453,8 @@ mod tests {
         (0_u32..1 << vertices).filter(|set| acyclic(*set)).map(u32::count_ones).min().unwrap_or(0)
     }
 
-    /// Theorem 5: a thread with two actions for each vertex, an edge from the first action of `u` to the
-    /// second of `v` for each edge.
+    /// Theorem 5: a thread for each vertex, which writes an object of its own and then reads that of `u` for each edge
+    /// from `u` to it, or does something else if there is none.
     #[test]
     fn the_context_bound_of_a_reduction_is_its_minimum_feedback_vertex_set() {
         let mut numbers = 0x5EED_u64;
@@ -482,14 +472,16 @@ mod tests {
                     }
                 }
             }
-            let mut events: Vec<(usize, Vec<(usize, u32)>)> =
-                (0..vertices).map(|v| (v + 1, vec![])).collect();
-            events.extend((0..vertices).map(|v| {
-                let into = edges.iter().filter(|(_, b)| *b == v);
-                (v + 1, into.map(|(a, _)| (a + 1, 1)).collect())
-            }));
-            let graph = Graph::from_edges(vertices + 1, &events);
-            assert_eq!(context_bound(&graph, None), feedback_vertex_set(vertices, &edges), "{edges:?}");
+            let mut steps: Vec<_> = (0..vertices).map(|v| (v + 1, write(v))).collect();
+            for v in 0..vertices {
+                let begin = steps.len();
+                steps.extend(edges.iter().filter(|(_, b)| *b == v).map(|(a, _)| (v + 1, read(*a))));
+                if steps.len() == begin {
+                    steps.push((v + 1, Op::default()));
+                }
+            }
+            let bound = context_bound(vertices + 1, &steps, None);
+            assert_eq!(bound, feedback_vertex_set(vertices, &edges), "{edges:?}");
         }
     }
 }

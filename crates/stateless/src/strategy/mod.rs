@@ -149,6 +149,8 @@ pub struct Finished<'a> {
     pub pruned: bool,
     /// Its last step ended it, whatever other threads could still have done: something went wrong in it.
     pub stopped: bool,
+    /// The state that it ended in, for strategies that want to see what is pending.
+    pub state: StateHash,
 }
 
 /// What to make of an execution in which something went wrong.

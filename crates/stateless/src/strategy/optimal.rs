@@ -499,6 +499,7 @@ impl Strategy for Optimal {
                     preemptions: point.preemptions,
                     pruned: false,
                     stopped: false,
+                    state: point.state,
                 };
                 let common = graph.update(&so_far, Races::No);
                 marks.update(graph, common);

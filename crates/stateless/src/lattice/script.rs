@@ -1,0 +1,220 @@
+//! What a lattice is made from: the steps of an execution, as it was run or as it was [kept](super::Trail).
+
+use selvedge_core::{Decision, Op, ThreadId};
+
+use crate::record::Pending;
+use crate::strategy::Finished;
+
+/// One step of an execution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Move<'a> {
+    pub(super) thread: ThreadId,
+    pub(super) op: Op,
+    /// How many preemptions there were with it.
+    pub(super) run: u32,
+    /// The state after it.
+    pub(super) after: u128,
+    /// How many decisions there were with it.
+    pub(super) decisions: u32,
+    /// It ended the execution, and so depends on everything.
+    pub(super) stops: bool,
+    /// By how much it has changed the words of objects; what is first is of no importance.
+    pub(super) changes: &'a [(u32, u32, u64)],
+    /// The threads that it has signalled.
+    pub(super) signals: &'a [(u32, ThreadId)],
+    /// What its thread does next, and threads that are new.
+    pub(super) next: &'a [Pending],
+}
+
+/// Steps, one after the other, from some step on.
+pub(crate) trait Script<'a> {
+    /// What threads do first that there are at the beginning.
+    fn first(&self) -> &'a [Pending];
+
+    /// The name of a thread.
+    fn name(&self, thread: ThreadId) -> u64;
+
+    /// The words that objects begin with.
+    fn initials(&self) -> impl Iterator<Item = u64>;
+
+    /// The next step. The values that it chose are added, each with among how many.
+    fn next(&mut self, choices: &mut Vec<(u32, u32)>) -> Option<Move<'a>>;
+}
+
+/// An execution that was run.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    execution: Finished<'a>,
+    /// The next decision, change and signal.
+    decision: usize,
+    changes: &'a [(u32, u32, u64)],
+    signals: &'a [(u32, ThreadId)],
+}
+
+impl<'a> Run<'a> {
+    /// From the step on that begins with this decision.
+    pub(super) fn starting(execution: &Finished<'a>, decision: usize) -> Self {
+        let record = execution.record;
+        let begin = |at: u32| (at as usize) < decision;
+        let (changes, signals) = (record.changes(), record.signals());
+        Run {
+            execution: *execution,
+            decision,
+            changes: &changes[changes.partition_point(|change| begin(change.0))..],
+            signals: &signals[signals.partition_point(|signal| begin(signal.0))..],
+        }
+    }
+}
+
+impl<'a> Script<'a> for Run<'a> {
+    fn first(&self) -> &'a [Pending] {
+        self.execution.record.pending(0)
+    }
+
+    fn name(&self, thread: ThreadId) -> u64 {
+        self.execution.record.name(thread)
+    }
+
+    fn initials(&self) -> impl Iterator<Item = u64> {
+        self.execution.record.initials()
+    }
+
+    #[inline]
+    fn next(&mut self, choices: &mut Vec<(u32, u32)>) -> Option<Move<'a>> {
+        let record = self.execution.record;
+        let decisions = record.decisions();
+        let Decision::Thread(thread) = *decisions.get(self.decision)? else {
+            unreachable!("a step begins with a choice between threads")
+        };
+        let points = record.points();
+        let mut end = self.decision + 1;
+        while let Some(Decision::Value(value)) = decisions.get(end) {
+            choices.push((*value, points[end].arity));
+            end += 1;
+        }
+        self.decision = end;
+        let changes = take(&mut self.changes, |change| change.0 as usize == end - 1);
+        let signals = take(&mut self.signals, |signal| signal.0 as usize == end - 1);
+        let (run, after, stops) = match points.get(end) {
+            Some(point) => (point.preemptions, record.state(end), false),
+            None => (self.execution.preemptions, self.execution.state, self.execution.stopped),
+        };
+        Some(Move {
+            thread,
+            op: points[end - 1].op,
+            run,
+            after: after.0,
+            decisions: end as u32,
+            stops,
+            changes,
+            signals,
+            next: record.pending(end),
+        })
+    }
+}
+
+/// Takes the first elements of a list that are wanted.
+#[inline]
+fn take<'a, T>(list: &mut &'a [T], wanted: impl Fn(&T) -> bool) -> &'a [T] {
+    let count = list.iter().take_while(|element| wanted(element)).count();
+    let (first, rest) = list.split_at(count);
+    *list = rest;
+    first
+}
+
+#[cfg(test)]
+pub(crate) mod written {
+    use selvedge_core::OpKind;
+
+    use super::*;
+    use crate::gate::Gate;
+    use crate::happens_before::HappensBefore;
+
+    /// An execution that was written down: the first thread takes one step, which creates the others and ends it; then
+    /// come given steps. Threads end after their last one.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Written {
+        names: Vec<u64>,
+        steps: Vec<(usize, Op)>,
+        first: Vec<Pending>,
+        next: Vec<Vec<Pending>>,
+    }
+
+    impl Written {
+        pub(crate) fn new(threads: usize, name: u64, steps: &[(usize, Op)]) -> Self {
+            let names = (0..threads as u64).map(|thread| thread.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ name);
+            let first = std::iter::once((0, Op::local(OpKind::End)));
+            let steps: Vec<_> = first.chain(steps.iter().copied()).collect();
+            let open = |thread: usize| {
+                let thread = ThreadId(thread as u32);
+                Pending { thread, op: Op::default(), gate: Gate::OPEN }
+            };
+            let goes_on = |index: usize| steps[index + 1..].iter().any(|step| step.0 == steps[index].0);
+            let next = |index: usize| goes_on(index).then(|| open(steps[index].0)).into_iter().collect();
+            let mut next: Vec<Vec<_>> = (0..steps.len()).map(next).collect();
+            next[0].extend((1..threads).map(open));
+            Written { names: names.collect(), steps, first: vec![open(0)], next }
+        }
+
+        /// How many steps there are.
+        pub(crate) fn len(&self) -> usize {
+            self.steps.len()
+        }
+
+        pub(crate) fn script(&self) -> Reading<'_> {
+            let mut state = HappensBefore::default();
+            for (thread, name) in self.names.iter().enumerate() {
+                state.named(ThreadId(thread as u32), *name);
+            }
+            Reading { written: self, state, index: 0, run: 0 }
+        }
+    }
+
+    /// A written execution, from some step on.
+    #[derive(Debug)]
+    pub(crate) struct Reading<'a> {
+        written: &'a Written,
+        state: HappensBefore,
+        index: usize,
+        run: u32,
+    }
+
+    impl<'a> Script<'a> for Reading<'a> {
+        fn first(&self) -> &'a [Pending] {
+            &self.written.first
+        }
+
+        fn name(&self, thread: ThreadId) -> u64 {
+            self.written.names[thread.index()]
+        }
+
+        fn initials(&self) -> impl Iterator<Item = u64> {
+            std::iter::empty()
+        }
+
+        fn next(&mut self, _: &mut Vec<(u32, u32)>) -> Option<Move<'a>> {
+            let written = self.written;
+            let (thread, op) = *written.steps.get(self.index)?;
+            let last = self.index.checked_sub(1).map(|last| (written.steps[last].0, &written.next[last]));
+            let preempts = |(last, next): (usize, &Vec<Pending>)| {
+                last != thread && next.iter().any(|next| next.thread.index() == last)
+            };
+            self.run += u32::from(last.is_some_and(preempts));
+            let next = &written.next[self.index];
+            self.index += 1;
+            let thread = ThreadId(thread as u32);
+            self.state.step(thread, &op);
+            Some(Move {
+                thread,
+                op,
+                run: self.run,
+                after: self.state.hash().0,
+                decisions: self.index as u32,
+                stops: false,
+                changes: &[],
+                signals: &[],
+                next,
+            })
+        }
+    }
+}

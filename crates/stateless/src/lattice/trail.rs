@@ -1,0 +1,176 @@
+//! Executions that followed each other, each as what it has more than the one before.
+
+use selvedge_core::{Op, ThreadId};
+
+use super::script::{Move, Script};
+use crate::record::Pending;
+
+/// Executions, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Trail {
+    executions: Vec<Kept>,
+    steps: Vec<Step>,
+    choices: Vec<(u32, u32)>,
+    changes: Vec<(u32, u32, u64)>,
+    signals: Vec<(u32, ThreadId)>,
+    next: Vec<Pending>,
+    names: Vec<u64>,
+    /// The words that objects begin with.
+    initials: Vec<u64>,
+}
+
+/// What an execution has more than the one before.
+#[derive(Debug)]
+struct Kept {
+    /// So many steps it has in common with that one.
+    common: usize,
+    /// Its first list in [`Trail::next`] is of the beginning.
+    first: usize,
+    stops: bool,
+    /// Where the next one begins in each list.
+    ends: Ends,
+}
+
+/// Places in the lists of a trail.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
+    steps: usize,
+    choices: usize,
+    changes: usize,
+    signals: usize,
+    next: usize,
+    names: usize,
+    initials: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    after: u128,
+    op: Op,
+    run: u32,
+    thread: u8,
+    /// How many of the lists are its.
+    next: u8,
+    changes: u8,
+    signals: u8,
+    choices: u16,
+}
+
+impl Trail {
+    /// How many executions there are.
+    pub(crate) fn len(&self) -> usize {
+        self.executions.len()
+    }
+
+    /// Adds an execution whose first so many steps are those of the one that was added before; the script goes on
+    /// from there. It has so many threads, at most 64.
+    pub(crate) fn push<'a>(&mut self, common: usize, threads: usize, mut script: impl Script<'a>) {
+        let first = if common == 0 { script.first() } else { &[] };
+        self.next.extend_from_slice(first);
+        let mut stops = false;
+        let mut choices = self.choices.len();
+        while let Some(step) = script.next(&mut self.choices) {
+            self.next.extend_from_slice(step.next);
+            self.changes.extend_from_slice(step.changes);
+            self.signals.extend_from_slice(step.signals);
+            stops = step.stops;
+            self.steps.push(Step {
+                after: step.after,
+                op: step.op,
+                run: step.run,
+                thread: step.thread.0 as u8,
+                next: step.next.len() as u8,
+                changes: step.changes.len() as u8,
+                signals: step.signals.len() as u8,
+                choices: (self.choices.len() - choices) as u16,
+            });
+            choices = self.choices.len();
+        }
+        self.names.extend((0..threads as u32).map(|thread| script.name(ThreadId(thread))));
+        self.initials.extend(script.initials());
+        let ends = Ends {
+            steps: self.steps.len(),
+            choices: self.choices.len(),
+            changes: self.changes.len(),
+            signals: self.signals.len(),
+            next: self.next.len(),
+            names: self.names.len(),
+            initials: self.initials.len(),
+        };
+        self.executions.push(Kept { common, first: first.len(), stops, ends });
+    }
+
+    /// How many steps an execution has in common with the one of the index before, and the others.
+    pub(crate) fn get(&self, index: usize) -> (usize, Again<'_>) {
+        let kept = &self.executions[index];
+        let begin = index.checked_sub(1).map_or(Ends::default(), |before| self.executions[before].ends);
+        let ends = &kept.ends;
+        let (first, next) = self.next[begin.next..ends.next].split_at(kept.first);
+        let script = Again {
+            steps: &self.steps[begin.steps..ends.steps],
+            stops: kept.stops,
+            first,
+            next,
+            choices: &self.choices[begin.choices..ends.choices],
+            changes: &self.changes[begin.changes..ends.changes],
+            signals: &self.signals[begin.signals..ends.signals],
+            names: &self.names[begin.names..ends.names],
+            initials: &self.initials[begin.initials..ends.initials],
+        };
+        (kept.common, script)
+    }
+}
+
+/// An execution that was kept.
+#[derive(Debug)]
+pub(crate) struct Again<'a> {
+    steps: &'a [Step],
+    stops: bool,
+    first: &'a [Pending],
+    next: &'a [Pending],
+    choices: &'a [(u32, u32)],
+    changes: &'a [(u32, u32, u64)],
+    signals: &'a [(u32, ThreadId)],
+    names: &'a [u64],
+    initials: &'a [u64],
+}
+
+impl<'a> Script<'a> for Again<'a> {
+    fn first(&self) -> &'a [Pending] {
+        self.first
+    }
+
+    fn name(&self, thread: ThreadId) -> u64 {
+        self.names[thread.index()]
+    }
+
+    fn initials(&self) -> impl Iterator<Item = u64> {
+        self.initials.iter().copied()
+    }
+
+    #[inline]
+    fn next(&mut self, choices: &mut Vec<(u32, u32)>) -> Option<Move<'a>> {
+        let (step, rest) = self.steps.split_first()?;
+        self.steps = rest;
+        choices.extend_from_slice(take(&mut self.choices, step.choices.into()));
+        Some(Move {
+            thread: ThreadId(step.thread.into()),
+            op: step.op,
+            run: step.run,
+            after: step.after,
+            decisions: 0,
+            stops: self.stops && rest.is_empty(),
+            changes: take(&mut self.changes, step.changes.into()),
+            signals: take(&mut self.signals, step.signals.into()),
+            next: take(&mut self.next, step.next.into()),
+        })
+    }
+}
+
+/// Takes so many elements of a list.
+#[inline]
+fn take<'a, T>(list: &mut &'a [T], count: usize) -> &'a [T] {
+    let (first, rest) = list.split_at(count);
+    *list = rest;
+    first
+}
