@@ -310,15 +310,15 @@ impl Strategy for Optimal {
             node.child_held = node.held;
             let beyond = node.cut && self.bound.is_some() || node.held_below;
             let mut next = None;
-            if !node.tree.is_empty() || beyond {
+            let Optimal { graph, marks, bound, yields, .. } = self;
+            let here = Here { graph, marks, event: depth - 1, bound: *bound, yields: *yields };
+            let scratch = &mut self.walk.get_mut().scratch;
+            if !node.tree.is_empty() || beyond && !node.is_done(here, self.asks, scratch) {
                 node.asleep.push(node.taken.clone());
                 if node.cut {
                     // What was planned because of another may have been left to a branch that was cut.
                     node.asleep.iter_mut().for_each(|taken| taken.stale = true);
                 }
-                let Optimal { graph, marks, bound, yields, .. } = self;
-                let here = Here { graph, marks, event: depth - 1, bound: *bound, yields: *yields };
-                let scratch = &mut self.walk.get_mut().scratch;
                 next = node.next_branch(here, scratch);
                 if next.is_none() && (node.cut && self.bound.is_some() || node.held_below) {
                     next = node.beyond_the_plans(here, self.asks, scratch);
@@ -423,7 +423,7 @@ impl Strategy for Optimal {
             let value = wanted.copied().or_else(|| (0..point.arity).find(new)).unwrap_or(0);
             return Choice::Take(Decision::Value(value.min(point.arity - 1)));
         }
-        if let Some(last) = point.step.checked_sub(1) {
+        if let Some(last) = point.step.checked_sub(1).filter(|_| !asleep.is_empty()) {
             let thread = last_thread(point.decisions);
             let name = record.name(thread);
             let number = || {
@@ -598,6 +598,27 @@ impl Node {
         self.asleep.iter().filter(|taken| !taken.ends).cloned().collect()
     }
 
+    /// Whether nothing else needs to be tried once the current step has been, when nothing is planned: nothing can wake it,
+    /// no other thread that is awake could have gone on, or what any of them leads to exceeds the bound.
+    fn is_done(&mut self, here: Here<'_>, asks: bool, scratch: &mut Scratch) -> bool {
+        let Taken { arities, racers, ends, op, .. } = &self.taken;
+        if !arities.is_empty() || !racers.is_empty() || *ends || self.held_below {
+            return false;
+        }
+        if is_inert(op) && !(asks && op.kind == OpKind::End) {
+            return true;
+        }
+        let awake = |thread: ThreadId| {
+            let thread = here.graph.threads[thread.index()].name;
+            self.asleep.is_empty() || !covered(&self.asleep, &Step { thread, values: Vec::new() })
+        };
+        if !self.enabled.iter().any(|thread| thread != self.thread && awake(thread)) {
+            return true;
+        }
+        let step = Some((self.thread, &self.taken));
+        !*self.may_wait.get_or_insert_with(|| anything_within(here, &self.asleep, step, scratch))
+    }
+
     /// The next branch of the tree that is not covered and within the bound, with its thread's number.
     fn next_branch(&mut self, here: Here<'_>, scratch: &mut Scratch) -> Option<(Branch, ThreadId)> {
         while !self.tree.is_empty() {
@@ -637,12 +658,13 @@ impl Node {
             return None;
         }
         let awake = |thread: &ThreadId| !covered(&self.asleep, &step(*thread));
-        if !self.held_below && self.enabled.iter().any(|thread| awake(&thread)) {
-            let may_wait = self.may_wait.take();
-            if !may_wait.unwrap_or_else(|| anything_within(here, &self.asleep, None, scratch)) {
-                self.cut = true;
-                return None;
-            }
+        let asked = self.may_wait.take();
+        if !self.held_below
+            && self.enabled.iter().any(|thread| awake(&thread))
+            && !asked.unwrap_or_else(|| anything_within(here, &self.asleep, None, scratch))
+        {
+            self.cut = true;
+            return None;
         }
         for thread in self.enabled.iter().filter(awake) {
             let within = match self.held_below {

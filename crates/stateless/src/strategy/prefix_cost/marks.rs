@@ -172,7 +172,6 @@ impl Line {
             }
         };
         match last {
-            Some(_) if !graph.events[line.events[number] as usize].joins => {}
             Some(last) => {
                 let clocks = clock.iter().zip(graph.clock(last)).enumerate();
                 clocks.for_each(|(other, (steps, before))| need(other, *steps, *before));
