@@ -61,7 +61,7 @@ use super::bound_conflicts::{is_inert, schedule, steps_before};
 use super::prefix_cost::{Marks, PartialOrder, Scratch};
 use super::wakeup::{Branch, Step, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
-use crate::graph::{Graph, Races};
+use crate::graph::{Graph, Race, Races};
 use crate::program::Onward;
 
 /// Every terminal partial order, exactly once; or every one within a bound on preemptions. Loops that wait by
@@ -82,8 +82,10 @@ pub struct Optimal {
     /// Whether the last step of the prefix is uncertain; see [`Branch::uncertain`].
     uncertain: bool,
     plan: Vec<Step>,
+    /// The last execution. While the next one runs they are lent to the walk.
     graph: Graph,
     marks: Marks,
+    lent: bool,
     /// The races of the last execution.
     races: Vec<TurnedRound>,
     /// The sequence that is being planned.
@@ -136,8 +138,13 @@ struct Walk {
     asleep: Option<Vec<Taken>>,
     /// How many steps of the plan have been taken.
     planned: usize,
-    /// The execution so far, and whether it was ended by the bound.
+    /// The last execution, or this one so far, once that has been asked for; how many events they have in common then; and
+    /// the races that this one has and the last one did not have.
     graph: Graph,
+    marks: Marks,
+    common: Option<usize>,
+    races: Vec<Race>,
+    /// Whether it was ended by the bound.
     cut: bool,
     /// Whether the fair bound held a thread back where it was ended.
     held: bool,
@@ -146,7 +153,6 @@ struct Walk {
     noted: usize,
     /// What the execution so far costs, or less, when it is linearized such that the running thread is the last.
     cost: Option<u32>,
-    marks: Marks,
     scratch: Scratch,
 }
 
@@ -268,19 +274,22 @@ impl Optimal {
         }
     }
 
-    /// Steps as decisions, up to the first by a thread that the last execution did not have.
-    fn decisions_of<'a>(&'a self, steps: &'a [Step]) -> impl Iterator<Item = Decision> + 'a {
-        let thread = |step: &Step| self.graph.threads.iter().position(|line| line.name == step.thread);
-        let known = steps.iter().map_while(move |step| Some((ThreadId(thread(step)? as u32), step)));
-        known.flat_map(|(thread, step)| decisions(thread, step))
+    /// Gives the graph to the walk, or takes it back.
+    fn lend(&mut self, lent: bool) {
+        if self.lent != lent {
+            let walk = self.walk.get_mut();
+            std::mem::swap(&mut self.graph, &mut walk.graph);
+            std::mem::swap(&mut self.marks, &mut walk.marks);
+            self.lent = lent;
+        }
     }
-}
 
-impl Strategy for Optimal {
-    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
+    /// See [`Strategy::next_prefix`].
+    fn next(&mut self, prefix: &mut Prefix) -> bool {
         let walk = self.walk.get_mut();
-        let Walk { graph, pending, marks, scratch, .. } = std::mem::take(walk);
-        *walk = Walk { graph, pending, marks, scratch, ..Walk::default() };
+        let Walk { graph, marks, mut races, pending, scratch, .. } = std::mem::take(walk);
+        races.clear();
+        *walk = Walk { graph, marks, races, pending, scratch, ..Walk::default() };
         prefix.clear();
         let branch = loop {
             if !self.begun {
@@ -352,13 +361,24 @@ impl Strategy for Optimal {
             prefix.decisions.extend(decisions(node.thread, &node.taken.step));
         }
         self.plan = leftmost(&branch.children);
-        prefix.likely.extend(self.decisions_of(&self.plan));
+        prefix.likely.extend(decisions_of(&self.graph, &self.plan));
         self.uncertain = branch.uncertain;
         self.guide = branch.children;
         true
     }
+}
+
+impl Strategy for Optimal {
+    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
+        self.lend(false);
+        let found = self.next(prefix);
+        self.lend(true);
+        found
+    }
 
     fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
+        let walk = self.walk.borrow();
+        let (graph, marks) = if self.lent { (&walk.graph, &walk.marks) } else { (&self.graph, &self.marks) };
         let mut so_far = Vec::new();
         let lengths: Vec<_> = (self.path.iter())
             .map(|node| {
@@ -374,8 +394,8 @@ impl Strategy for Optimal {
             let mut untried = node.tree.iter().filter(|branch| !covered(&node.asleep, &branch.step));
             so_far.truncate(lengths[at]);
             untried.next().is_some_and(|branch| {
-                so_far.extend(self.decisions_of(std::slice::from_ref(&branch.step)));
-                so_far.extend(self.decisions_of(&leftmost(&branch.children)));
+                so_far.extend(decisions_of(graph, std::slice::from_ref(&branch.step)));
+                so_far.extend(decisions_of(graph, &leftmost(&branch.children)));
                 so_far.len() > lengths[at] && wanted(&so_far, Onward::Calmly)
             })
         })?;
@@ -386,8 +406,8 @@ impl Strategy for Optimal {
         Some(Box::new(Optimal {
             path,
             begun: true,
-            graph: self.graph.clone(),
-            marks: self.marks.clone(),
+            graph: graph.clone(),
+            marks: marks.clone(),
             most: self.bound,
             bound: self.bound,
             yields: self.yields,
@@ -399,7 +419,8 @@ impl Strategy for Optimal {
     fn choose(&self, point: &Point<'_>) -> Choice {
         let record = point.record;
         let mut walk = self.walk.borrow_mut();
-        let Walk { asleep, planned, graph, cut, held, pending, noted, cost, marks, scratch } = &mut *walk;
+        let Walk { asleep, planned, graph, marks, common, races, cut, held, pending, noted, cost, scratch } =
+            &mut *walk;
         let before = || self.path.last().map_or(Vec::new(), Node::inherited);
         let asleep = asleep.get_or_insert_with(before);
         if point.arity > 0 {
@@ -501,8 +522,10 @@ impl Strategy for Optimal {
                     stopped: false,
                     state: point.state,
                 };
-                let common = graph.update(&so_far, Races::No);
-                marks.update(graph, common);
+                let kept = graph.update(&so_far, Races::Performed);
+                marks.update(graph, kept);
+                *common = Some(common.map_or(kept, |common| common.min(kept)));
+                races.extend(&graph.reduced);
             }
             let here =
                 Here { graph, marks, event: graph.events.len(), bound: self.bound, yields: self.yields };
@@ -521,10 +544,12 @@ impl Strategy for Optimal {
         self.blocked += u64::from(execution.pruned && !cut);
         self.cut_off += u64::from(cut);
         self.failed += u64::from(execution.stopped);
-        let common = self.graph.update(execution, Races::Reduced);
+        self.lend(false);
+        let kept = self.graph.update(execution, Races::Reduced);
         if self.bound.is_some() {
-            self.marks.update(&self.graph, common);
+            self.marks.update(&self.graph, kept);
         }
+        let common = self.walk.get_mut().common.map_or(kept, |common| common.min(kept));
         let known = self.path.len().saturating_sub(1);
         let performed = self.graph.events[known..].iter().map(|event| event.op.kind);
         let pending = self.graph.threads.iter().filter_map(|line| line.pending.last()).map(|(op, _)| op.kind);
@@ -584,6 +609,13 @@ impl Strategy for Optimal {
     fn in_order(&self) -> bool {
         self.bound.is_some()
     }
+}
+
+/// Steps as decisions, up to the first by a thread that an execution did not have.
+fn decisions_of<'a>(graph: &'a Graph, steps: &'a [Step]) -> impl Iterator<Item = Decision> + 'a {
+    let thread = |step: &Step| graph.threads.iter().position(|line| line.name == step.thread);
+    let known = steps.iter().map_while(move |step| Some((ThreadId(thread(step)? as u32), step)));
+    known.flat_map(|(thread, step)| decisions(thread, step))
 }
 
 /// What chooses a step: its thread, and then its values.

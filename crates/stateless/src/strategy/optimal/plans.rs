@@ -197,13 +197,15 @@ impl Optimal {
             }
         }
         self.races = races;
-        for index in 0..self.graph.reduced.len() {
-            let race = self.graph.reduced[index];
-            let number = self.graph.second_number(&race);
+        let mut fresh = std::mem::take(&mut self.walk.get_mut().races);
+        fresh.extend(&self.graph.reduced);
+        for race in &fresh {
+            let number = self.graph.second_number(race);
             let (event, thread) = (race.event as usize, race.thread);
             self.plan(event, thread, number, Vec::new());
             self.races.push(TurnedRound { event, thread, number });
         }
+        self.walk.get_mut().races = fresh;
     }
 
     /// Plans every choice of a value from an event on with the other values.
