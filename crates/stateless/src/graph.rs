@@ -634,7 +634,7 @@ impl Graph {
     }
 
     /// What would happen before an operation, were it performed now.
-    pub(crate) fn clock_of(&self, op: &Op, before: Option<u32>, clock: &mut Vec<u32>) {
+    fn clock_of(&self, op: &Op, before: Option<u32>, clock: &mut Vec<u32>) {
         clock.clear();
         match before {
             Some(before) => clock.extend_from_slice(self.clock(before as usize)),

@@ -27,8 +27,6 @@ pub(super) struct TurnedRound {
 pub(super) struct Draft {
     sequence: Sequence,
     places: Vec<Option<usize>>,
-    /// How many steps of each thread come before its last step.
-    clock: Vec<u32>,
 }
 
 /// Where in a draft the step is within which a thread was created.
@@ -53,18 +51,13 @@ impl Optimal {
         created.chain(next).filter_map(touched).max().unwrap_or(0)
     }
 
-    /// The steps after an event that do not depend on it; or only those that the draft's clock has.
-    fn draft_independent_of(&self, event: usize, needed: bool, draft: &mut Draft) {
-        let Draft { sequence, places, clock } = draft;
-        sequence.steps.clear();
-        sequence.known = self.path[event].known;
-        places.clear();
+    /// The steps after an event that do not depend on it.
+    fn draft_independent_of(&self, event: usize, draft: &mut Draft) {
+        let Draft { sequence, places } = draft;
         for index in event + 1..self.graph.events.len() {
-            let Event { thread, number, .. } = self.graph.events[index];
-            let wanted = !needed || number < clock[thread.index()];
-            let wanted = wanted && !self.graph.happens_before(event, index);
-            places.push(wanted.then_some(sequence.steps.len()));
-            if wanted {
+            let independent = !self.graph.happens_before(event, index);
+            places.push(independent.then_some(sequence.steps.len()));
+            if independent {
                 let taken = &self.path[index].taken;
                 let creator = self.graph.threads[self.graph.events[index].thread.index()].creator;
                 sequence.steps.push(Planned {
@@ -98,23 +91,23 @@ impl Optimal {
 
     /// Plans what follows from an event: the steps that do not depend on it, and then this one.
     pub(super) fn plan(&mut self, event: usize, thread: ThreadId, number: usize, values: Vec<u32>) {
-        // Where nothing sleeps, nothing needs to be woken, and where nothing is planned, nothing is compared with it: what
-        // does not come before the last step may as well come after it, which costs no more.
-        let node = &self.path[event];
-        let needed =
-            self.bound.is_some() && node.tree.is_empty() && node.asleep.iter().all(|taken| taken.ends);
         let line = &self.graph.threads[thread.index()];
         let Some((op, _)) = line.pending.get(number) else { return };
         let (name, creator) = (line.name, line.creator);
         let mut draft = std::mem::take(&mut self.draft);
-        match line.events.get(number) {
-            Some(second) => {
-                draft.clock.clear();
-                draft.clock.extend_from_slice(self.graph.clock(*second as usize));
-            }
-            None => self.graph.clock_of(op, line.events.last().copied().or(creator), &mut draft.clock),
+        let node = &self.path[event];
+        draft.sequence.steps.clear();
+        draft.sequence.known = node.known;
+        draft.places.clear();
+        // Another value can be chosen at once where nothing sleeps that would have to be woken and nothing is planned
+        // that the steps could be compared with: to do them first may cost preemptions.
+        let at_once = node.thread == thread
+            && self.bound.is_some()
+            && node.tree.is_empty()
+            && node.asleep.iter().all(|taken| taken.ends);
+        if !at_once {
+            self.draft_independent_of(event, &mut draft);
         }
-        self.draft_independent_of(event, needed, &mut draft);
         let op = self.expected(*op, event, thread, &draft.sequence);
         let creator = draft_place(&draft.places, event, creator);
         draft.sequence.steps.push(Planned {
@@ -134,14 +127,6 @@ impl Optimal {
             self.insert(event, thread, &draft.sequence);
         }
         self.draft = draft;
-    }
-
-    /// Notes that the bound has refused what would come in place of an event.
-    fn cut_at(&mut self, event: usize) {
-        let node = &mut self.path[event];
-        node.cut = true;
-        node.child_cut = true;
-        self.cut = true;
     }
 
     /// Adds a sequence, which ends with this thread's step, to what is to be tried in place of an event.
@@ -176,7 +161,10 @@ impl Optimal {
             order.asleep(sleeping).within(most, scratch)
         };
         if !insert(tree, sequence, &next_op, wanted) {
-            self.cut_at(event);
+            let node = &mut self.path[event];
+            node.cut = true;
+            node.child_cut = true;
+            self.cut = true;
         }
     }
 
