@@ -137,13 +137,13 @@ const READS: u64 = u64::MAX / 3;
 /// Which races to collect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Races {
-    /// None.
-    No,
     /// In every state, for every thread's next operation, the most recent dependent step of each other
     /// thread.
     All,
     /// Of these only those in the transitive reduction of the order that can change places.
     Reduced,
+    /// Of the reduced ones only those whose second operation was performed.
+    Performed,
     /// Both, apart.
     Both,
 }
@@ -154,7 +154,7 @@ impl Races {
     }
 
     fn reduced(self) -> bool {
-        matches!(self, Races::Reduced | Races::Both)
+        matches!(self, Races::Reduced | Races::Performed | Races::Both)
     }
 }
 
@@ -224,7 +224,7 @@ impl Graph {
             self.note_enabled(record, common);
         }
         self.order(record, common, mode);
-        if mode.reduced() {
+        if mode.reduced() && mode != Races::Performed {
             for thread in 0..threads {
                 let line = &self.threads[thread];
                 if let (Some(&(op, _)), false) = (line.pending.get(line.events.len()), line.ended) {

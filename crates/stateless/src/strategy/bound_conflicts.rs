@@ -7,24 +7,13 @@
 
 use selvedge_core::{Decision, Op, OpKind, ThreadId};
 
-use crate::graph::{Event, Graph};
+use crate::graph::Graph;
 
-/// Whether no operation can conflict with an event, apart from asking for the end of its thread; and it can be added
-/// to any partial order that its thread's last step is in at no cost: right after that step, from where leaving costs
-/// no more than it did.
-pub(crate) fn is_inert(graph: &Graph, event: usize) -> bool {
-    let local = |op: &Op| op.object.is_none() || matches!(op.kind, OpKind::End | OpKind::Join);
-    let Event { thread, number, op, .. } = graph.events[event];
-    let line = &graph.threads[thread.index()];
-    let Some(last) = number.checked_sub(1).map(|last| line.events[last as usize] as usize) else {
-        return false;
-    };
-    let (past, before) = (graph.clock(event), graph.clock(last));
-    // Or right after the end that it waits for, if the thread was left before that, and so for free.
-    let directly = op.kind == OpKind::Join
-        || (0..graph.threads.len()).all(|other| other == thread.index() || past[other] == before[other]);
-    let next = line.pending.get(number as usize + 1).map(|(op, _)| op);
-    local(&op) && directly && (op.kind == OpKind::End || op.yields() || next.is_none_or(local))
+/// Whether no operation can conflict with this one, when its thread can perform it, apart from asking for the end of its
+/// thread. It can be added to any partial order, as the last step, at no cost: whoever is left for it is not left before
+/// something that conflicts with what he is about to do. So what can be done without it can be done with it.
+pub(crate) fn is_inert(op: &Op) -> bool {
+    op.object.is_none() || matches!(op.kind, OpKind::End | OpKind::Join)
 }
 
 /// The decisions that let threads take their steps in this order. Threads are numbered as they are created.

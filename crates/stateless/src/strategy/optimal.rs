@@ -30,7 +30,7 @@
 //! good there as anywhere, and no order is run twice. What the bound refuses is noted. As long as nothing is refused
 //! below a state, the search is the unbounded one and misses nothing. Where something is, every other thread is tried,
 //! unless it is certain that what it leads to exceeds the bound or is covered: what sleeps must be woken by something
-//! that comes before it, so that its thread has to be left there, which costs a preemption. What a thread will do is
+//! that comes before it, so that its thread has to be left there, which costs a preemption; and some steps nothing wakes. What a thread will do is
 //! foreseen as far as the last execution has shown it (`foresight.rs`). Some executions turn
 //! out to be covered all the same, or such that no thread can go on within the bound. A step that was
 //! explored while something was refused is stale from the start, because a sequence that should have been
@@ -53,13 +53,15 @@ use std::cell::RefCell;
 use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
 
 use self::plans::{Draft, TurnedRound};
-use self::sleep::{Here, Taken, covered, goes_on_within, leads_on_within, stays_asleep, wake};
+use self::sleep::{
+    Here, Taken, anything_within, covered, goes_on_within, leads_on_within, stays_asleep, wake,
+};
 use super::backtrack::last_thread;
 use super::bound_conflicts::{is_inert, schedule, steps_before};
 use super::prefix_cost::{Marks, PartialOrder, Scratch};
 use super::wakeup::{Branch, Step, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
-use crate::graph::{Graph, Races};
+use crate::graph::{Graph, Race, Races};
 use crate::program::Onward;
 
 /// Every terminal partial order, exactly once; or every one within a bound on preemptions. Loops that wait by
@@ -80,8 +82,10 @@ pub struct Optimal {
     /// Whether the last step of the prefix is uncertain; see [`Branch::uncertain`].
     uncertain: bool,
     plan: Vec<Step>,
+    /// The last execution. While the next one runs they are lent to the walk.
     graph: Graph,
     marks: Marks,
+    lent: bool,
     /// The races of the last execution.
     races: Vec<TurnedRound>,
     /// The sequence that is being planned.
@@ -115,6 +119,9 @@ struct Node {
     asleep: Vec<Taken>,
     /// What is still to be tried here.
     tree: Vec<Branch>,
+    /// Whether the bound allows that the current step comes after something that conflicts with it and has not been
+    /// done, and likewise all that sleeps; `None` when that has not been asked for.
+    may_wait: Option<bool>,
     /// Whether the bound has cut something off here or below; and whether below the current step.
     cut: bool,
     child_cut: bool,
@@ -131,8 +138,13 @@ struct Walk {
     asleep: Option<Vec<Taken>>,
     /// How many steps of the plan have been taken.
     planned: usize,
-    /// The execution so far, and whether it was ended by the bound.
+    /// The last execution, or this one so far, once that has been asked for; how many events they have in common then; and
+    /// the races that this one has and the last one did not have.
     graph: Graph,
+    marks: Marks,
+    common: Option<usize>,
+    races: Vec<Race>,
+    /// Whether it was ended by the bound.
     cut: bool,
     /// Whether the fair bound held a thread back where it was ended.
     held: bool,
@@ -141,7 +153,6 @@ struct Walk {
     noted: usize,
     /// What the execution so far costs, or less, when it is linearized such that the running thread is the last.
     cost: Option<u32>,
-    marks: Marks,
     scratch: Scratch,
 }
 
@@ -208,11 +219,12 @@ impl Optimal {
         let mut uncertain = self.uncertain;
         let known = self.path.len().saturating_sub(1);
         for (index, event) in self.graph.events.iter().enumerate().skip(known) {
-            let (values, arities) = self.graph.choices(index).iter().copied().unzip();
+            let (values, arities) = match self.graph.choices(index) {
+                [] => (Vec::new(), Vec::new()),
+                choices => choices.iter().copied().unzip(),
+            };
             let name = self.graph.threads[event.thread.index()].name;
             let ends = execution.stopped && index + 1 == self.graph.events.len();
-            let arities: Vec<u32> = arities;
-            let inert = self.bound.is_some() && arities.is_empty() && is_inert(&self.graph, index);
             let step = Step { thread: name, values };
             let taken = Taken {
                 step,
@@ -222,7 +234,6 @@ impl Optimal {
                 racers: Vec::new(),
                 stale: false,
                 ends,
-                inert,
             };
             if let Some(node) = self.path.get_mut(index) {
                 node.taken = taken;
@@ -253,6 +264,7 @@ impl Optimal {
                 known,
                 asleep,
                 tree,
+                may_wait: None,
                 cut: false,
                 child_cut: false,
                 held,
@@ -262,19 +274,22 @@ impl Optimal {
         }
     }
 
-    /// Steps as decisions, up to the first by a thread that the last execution did not have.
-    fn decisions_of<'a>(&'a self, steps: &'a [Step]) -> impl Iterator<Item = Decision> + 'a {
-        let thread = |step: &Step| self.graph.threads.iter().position(|line| line.name == step.thread);
-        let known = steps.iter().map_while(move |step| Some((ThreadId(thread(step)? as u32), step)));
-        known.flat_map(|(thread, step)| decisions(thread, step))
+    /// Gives the graph to the walk, or takes it back.
+    fn lend(&mut self, lent: bool) {
+        if self.lent != lent {
+            let walk = self.walk.get_mut();
+            std::mem::swap(&mut self.graph, &mut walk.graph);
+            std::mem::swap(&mut self.marks, &mut walk.marks);
+            self.lent = lent;
+        }
     }
-}
 
-impl Strategy for Optimal {
-    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
+    /// See [`Strategy::next_prefix`].
+    fn next(&mut self, prefix: &mut Prefix) -> bool {
         let walk = self.walk.get_mut();
-        let Walk { graph, pending, marks, scratch, .. } = std::mem::take(walk);
-        *walk = Walk { graph, pending, marks, scratch, ..Walk::default() };
+        let Walk { graph, marks, mut races, pending, scratch, .. } = std::mem::take(walk);
+        races.clear();
+        *walk = Walk { graph, marks, races, pending, scratch, ..Walk::default() };
         prefix.clear();
         let branch = loop {
             if !self.begun {
@@ -304,15 +319,15 @@ impl Strategy for Optimal {
             node.child_held = node.held;
             let beyond = node.cut && self.bound.is_some() || node.held_below;
             let mut next = None;
-            if !node.tree.is_empty() || beyond {
+            let Optimal { graph, marks, bound, yields, .. } = self;
+            let here = Here { graph, marks, event: depth - 1, bound: *bound, yields: *yields };
+            let scratch = &mut self.walk.get_mut().scratch;
+            if !node.tree.is_empty() || beyond && !node.is_done(here, self.asks, scratch) {
                 node.asleep.push(node.taken.clone());
                 if node.cut {
                     // What was planned because of another may have been left to a branch that was cut.
                     node.asleep.iter_mut().for_each(|taken| taken.stale = true);
                 }
-                let Optimal { graph, marks, bound, yields, .. } = self;
-                let here = Here { graph, marks, event: depth - 1, bound: *bound, yields: *yields };
-                let scratch = &mut self.walk.get_mut().scratch;
                 next = node.next_branch(here, scratch);
                 if next.is_none() && (node.cut && self.bound.is_some() || node.held_below) {
                     next = node.beyond_the_plans(here, self.asks, scratch);
@@ -321,6 +336,7 @@ impl Strategy for Optimal {
             self.cut |= node.cut;
             if let Some((branch, thread)) = next {
                 node.thread = thread;
+                node.may_wait = None;
                 break branch;
             }
             let (cut, held) = (node.cut, node.held_below);
@@ -340,19 +356,29 @@ impl Strategy for Optimal {
             racers: Vec::new(),
             stale: false,
             ends: false,
-            inert: false,
         };
         for node in &self.path {
             prefix.decisions.extend(decisions(node.thread, &node.taken.step));
         }
         self.plan = leftmost(&branch.children);
-        prefix.likely.extend(self.decisions_of(&self.plan));
+        prefix.likely.extend(decisions_of(&self.graph, &self.plan));
         self.uncertain = branch.uncertain;
         self.guide = branch.children;
         true
     }
+}
+
+impl Strategy for Optimal {
+    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
+        self.lend(false);
+        let found = self.next(prefix);
+        self.lend(true);
+        found
+    }
 
     fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
+        let walk = self.walk.borrow();
+        let (graph, marks) = if self.lent { (&walk.graph, &walk.marks) } else { (&self.graph, &self.marks) };
         let mut so_far = Vec::new();
         let lengths: Vec<_> = (self.path.iter())
             .map(|node| {
@@ -368,8 +394,8 @@ impl Strategy for Optimal {
             let mut untried = node.tree.iter().filter(|branch| !covered(&node.asleep, &branch.step));
             so_far.truncate(lengths[at]);
             untried.next().is_some_and(|branch| {
-                so_far.extend(self.decisions_of(std::slice::from_ref(&branch.step)));
-                so_far.extend(self.decisions_of(&leftmost(&branch.children)));
+                so_far.extend(decisions_of(graph, std::slice::from_ref(&branch.step)));
+                so_far.extend(decisions_of(graph, &leftmost(&branch.children)));
                 so_far.len() > lengths[at] && wanted(&so_far, Onward::Calmly)
             })
         })?;
@@ -380,8 +406,8 @@ impl Strategy for Optimal {
         Some(Box::new(Optimal {
             path,
             begun: true,
-            graph: self.graph.clone(),
-            marks: self.marks.clone(),
+            graph: graph.clone(),
+            marks: marks.clone(),
             most: self.bound,
             bound: self.bound,
             yields: self.yields,
@@ -393,7 +419,8 @@ impl Strategy for Optimal {
     fn choose(&self, point: &Point<'_>) -> Choice {
         let record = point.record;
         let mut walk = self.walk.borrow_mut();
-        let Walk { asleep, planned, graph, cut, held, pending, noted, cost, marks, scratch } = &mut *walk;
+        let Walk { asleep, planned, graph, marks, common, races, cut, held, pending, noted, cost, scratch } =
+            &mut *walk;
         let before = || self.path.last().map_or(Vec::new(), Node::inherited);
         let asleep = asleep.get_or_insert_with(before);
         if point.arity > 0 {
@@ -417,7 +444,7 @@ impl Strategy for Optimal {
             let value = wanted.copied().or_else(|| (0..point.arity).find(new)).unwrap_or(0);
             return Choice::Take(Decision::Value(value.min(point.arity - 1)));
         }
-        if let Some(last) = point.step.checked_sub(1) {
+        if let Some(last) = point.step.checked_sub(1).filter(|_| !asleep.is_empty()) {
             let thread = last_thread(point.decisions);
             let name = record.name(thread);
             let number = || {
@@ -441,8 +468,9 @@ impl Strategy for Optimal {
         let Decision::Thread(preferred) = point.without_preemption() else {
             unreachable!("a choice between threads")
         };
-        let awake =
-            |thread: &ThreadId| !covered(asleep, &Step { thread: record.name(*thread), values: Vec::new() });
+        let awake = |thread: &ThreadId| {
+            asleep.is_empty() || !covered(asleep, &Step { thread: record.name(*thread), values: Vec::new() })
+        };
         let order = || {
             let others = point.enabled.iter().filter(|thread| *thread != preferred);
             std::iter::once(preferred).chain(others).filter(awake)
@@ -452,6 +480,10 @@ impl Strategy for Optimal {
             *held = first.is_none() && point.held_back && self.yields.is_some();
             return first.map_or(Choice::Prune, Choice::Take);
         };
+        if point.running == Some(preferred) && point.preemptions <= most && awake(&preferred) {
+            *cost = Some(point.preemptions);
+            return Choice::Take(Decision::Thread(preferred));
+        }
         for notes in (*noted..=point.step).map(|step| record.pending(step)) {
             for note in notes {
                 let index = note.thread.index();
@@ -490,8 +522,10 @@ impl Strategy for Optimal {
                     stopped: false,
                     state: point.state,
                 };
-                let common = graph.update(&so_far, Races::No);
-                marks.update(graph, common);
+                let kept = graph.update(&so_far, Races::Performed);
+                marks.update(graph, kept);
+                *common = Some(common.map_or(kept, |common| common.min(kept)));
+                races.extend(&graph.reduced);
             }
             let here =
                 Here { graph, marks, event: graph.events.len(), bound: self.bound, yields: self.yields };
@@ -510,10 +544,12 @@ impl Strategy for Optimal {
         self.blocked += u64::from(execution.pruned && !cut);
         self.cut_off += u64::from(cut);
         self.failed += u64::from(execution.stopped);
-        let common = self.graph.update(execution, Races::Reduced);
+        self.lend(false);
+        let kept = self.graph.update(execution, Races::Reduced);
         if self.bound.is_some() {
-            self.marks.update(&self.graph, common);
+            self.marks.update(&self.graph, kept);
         }
+        let common = self.walk.get_mut().common.map_or(kept, |common| common.min(kept));
         let known = self.path.len().saturating_sub(1);
         let performed = self.graph.events[known..].iter().map(|event| event.op.kind);
         let pending = self.graph.threads.iter().filter_map(|line| line.pending.last()).map(|(op, _)| op.kind);
@@ -575,6 +611,13 @@ impl Strategy for Optimal {
     }
 }
 
+/// Steps as decisions, up to the first by a thread that an execution did not have.
+fn decisions_of<'a>(graph: &'a Graph, steps: &'a [Step]) -> impl Iterator<Item = Decision> + 'a {
+    let thread = |step: &Step| graph.threads.iter().position(|line| line.name == step.thread);
+    let known = steps.iter().map_while(move |step| Some((ThreadId(thread(step)? as u32), step)));
+    known.flat_map(|(thread, step)| decisions(thread, step))
+}
+
 /// What chooses a step: its thread, and then its values.
 fn decisions(thread: ThreadId, step: &Step) -> impl Iterator<Item = Decision> {
     std::iter::once(Decision::Thread(thread)).chain(step.values.iter().copied().map(Decision::Value))
@@ -585,6 +628,27 @@ impl Node {
     /// before it.
     fn inherited(&self) -> Vec<Taken> {
         self.asleep.iter().filter(|taken| !taken.ends).cloned().collect()
+    }
+
+    /// Whether nothing else needs to be tried once the current step has been, when nothing is planned: nothing can wake it,
+    /// no other thread that is awake could have gone on, or what any of them leads to exceeds the bound.
+    fn is_done(&mut self, here: Here<'_>, asks: bool, scratch: &mut Scratch) -> bool {
+        let Taken { arities, racers, ends, op, .. } = &self.taken;
+        if !arities.is_empty() || !racers.is_empty() || *ends || self.held_below {
+            return false;
+        }
+        if is_inert(op) && !(asks && op.kind == OpKind::End) {
+            return true;
+        }
+        let awake = |thread: ThreadId| {
+            let thread = here.graph.threads[thread.index()].name;
+            self.asleep.is_empty() || !covered(&self.asleep, &Step { thread, values: Vec::new() })
+        };
+        if !self.enabled.iter().any(|thread| thread != self.thread && awake(thread)) {
+            return true;
+        }
+        let step = Some((self.thread, &self.taken));
+        !*self.may_wait.get_or_insert_with(|| anything_within(here, &self.asleep, step, scratch))
     }
 
     /// The next branch of the tree that is not covered and within the bound, with its thread's number.
@@ -613,13 +677,28 @@ impl Node {
         asks: bool,
         scratch: &mut Scratch,
     ) -> Option<(Branch, ThreadId)> {
-        let inert = |taken: &Taken| taken.inert && !(asks && taken.op.kind == OpKind::End);
+        let step =
+            |thread: ThreadId| Step { thread: here.graph.threads[thread.index()].name, values: Vec::new() };
+        let inert = |taken: &Taken| {
+            is_inert(&taken.op)
+                && !taken.ends
+                && taken.racers.is_empty()
+                && !(asks && taken.op.kind == OpKind::End)
+                && covered(&self.asleep, &Step { thread: taken.step.thread, values: Vec::new() })
+        };
         if !self.held_below && self.asleep.iter().any(inert) {
             return None;
         }
-        let step =
-            |thread: ThreadId| Step { thread: here.graph.threads[thread.index()].name, values: Vec::new() };
-        for thread in self.enabled.iter().filter(|thread| !covered(&self.asleep, &step(*thread))) {
+        let awake = |thread: &ThreadId| !covered(&self.asleep, &step(*thread));
+        let asked = self.may_wait.take();
+        if !self.held_below
+            && self.enabled.iter().any(|thread| awake(&thread))
+            && !asked.unwrap_or_else(|| anything_within(here, &self.asleep, None, scratch))
+        {
+            self.cut = true;
+            return None;
+        }
+        for thread in self.enabled.iter().filter(awake) {
             let within = match self.held_below {
                 false => leads_on_within(here, thread, &self.asleep, scratch),
                 true => goes_on_within(here, thread, &self.asleep, scratch).is_some(),

@@ -222,6 +222,25 @@ fn what_wakes_a_step_is_known_before_an_execution_is_begun() {
     }
 }
 
+/// No execution is begun in vain either where nothing can conflict with a step, as with a choice; nor where all that is new
+/// in a state exceeds the bound, whoever goes on.
+#[test]
+fn what_cannot_lead_to_anything_new_is_not_begun() {
+    for (bound, text) in [
+        (
+            0,
+            "spawn 1; spawn 2; choose 2; store-next 0; try-lock 0; unlock 0 | load 1; store 1 1 | add 0; load 0",
+        ),
+        (0, "spawn 1; spawn 2; spawn 3; choose 2; load 0 | store 0 1 | lock 0; load 0; unlock 0 | add 0"),
+        (1, "spawn 1; spawn 2; load 1; lock 1; unlock 1 | add 1; store 0 1 | store 1 1; choose 2; load 1"),
+        (1, "spawn 1; spawn 2; store 0 1; choose 2; load 0 | store 0 1; add 0 | store 0 1; lock 1; unlock 1"),
+    ] {
+        let counts = crate::verify::optimal_among_others(&text.parse().unwrap()).unwrap().unwrap();
+        let [orders, optimal, ..] = counts[bound];
+        assert_eq!(optimal, orders, "{text}");
+    }
+}
+
 /// A step that still sleeps at a leaf of the wakeup tree, because the exchange that was to wake it failed and
 /// so only read: that a planned sequence could begin with it does not mean that the sequence is covered.
 #[test]

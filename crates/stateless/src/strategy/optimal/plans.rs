@@ -6,8 +6,8 @@ use selvedge_core::{Access, Op, OpKind, ThreadId};
 use super::super::bound_conflicts::steps_before;
 use super::super::prefix_cost::PartialOrder;
 use super::super::wakeup::{Branch, Planned, Sequence, Step, insert};
-use super::Optimal;
-use super::sleep::{Taken, covered, sleepers, wake_by};
+use super::sleep::{Here, Taken, anything_within, covered, sleepers, wake_by};
+use super::{Node, Optimal};
 use crate::config::Status;
 use crate::gate::Gate;
 use crate::graph::{Event, Graph};
@@ -54,9 +54,6 @@ impl Optimal {
     /// The steps after an event that do not depend on it.
     fn draft_independent_of(&self, event: usize, draft: &mut Draft) {
         let Draft { sequence, places } = draft;
-        sequence.steps.clear();
-        sequence.known = self.path[event].known;
-        places.clear();
         for index in event + 1..self.graph.events.len() {
             let independent = !self.graph.happens_before(event, index);
             places.push(independent.then_some(sequence.steps.len()));
@@ -98,7 +95,19 @@ impl Optimal {
         let Some((op, _)) = line.pending.get(number) else { return };
         let (name, creator) = (line.name, line.creator);
         let mut draft = std::mem::take(&mut self.draft);
-        self.draft_independent_of(event, &mut draft);
+        let node = &self.path[event];
+        draft.sequence.steps.clear();
+        draft.sequence.known = node.known;
+        draft.places.clear();
+        // Another value can be chosen at once where nothing sleeps that would have to be woken and nothing is planned
+        // that the steps could be compared with: to do them first may cost preemptions.
+        let at_once = node.thread == thread
+            && self.bound.is_some()
+            && node.tree.is_empty()
+            && node.asleep.iter().all(|taken| taken.ends);
+        if !at_once {
+            self.draft_independent_of(event, &mut draft);
+        }
         let op = self.expected(*op, event, thread, &draft.sequence);
         let creator = draft_place(&draft.places, event, creator);
         draft.sequence.steps.push(Planned {
@@ -128,11 +137,17 @@ impl Optimal {
             let before = line.events.partition_point(|other| (*other as usize) < event);
             line.pending.get(before + steps).map(|(op, _)| *op)
         };
-        let node = &mut self.path[event];
-        let asleep = &node.asleep;
+        let Node { asleep, tree, may_wait, taken, thread: left, .. } = &mut self.path[event];
+        let (asleep, taken, left) = (&*asleep, &*taken, *left);
         let scratch = &mut self.walk.get_mut().scratch;
+        let here = Here { graph, marks: &self.marks, event, bound: self.bound, yields: self.yields };
         let wanted = || {
             let Some(most) = self.bound else { return true };
+            let may_wait =
+                may_wait.get_or_insert_with(|| anything_within(here, asleep, Some((left, taken)), scratch));
+            if thread != left && !*may_wait {
+                return false;
+            }
             let before_last = &sequence.steps[..sequence.steps.len() - 1];
             let lengths = steps_after(graph, event, before_last);
             let mut sleeping = sleepers(asleep, graph);
@@ -145,7 +160,8 @@ impl Optimal {
                 PartialOrder::new(graph, &self.marks, lengths, self.yields).from(event).and(thread.index());
             order.asleep(sleeping).within(most, scratch)
         };
-        if !insert(&mut node.tree, sequence, &next_op, wanted) {
+        if !insert(tree, sequence, &next_op, wanted) {
+            let node = &mut self.path[event];
             node.cut = true;
             node.child_cut = true;
             self.cut = true;
@@ -169,13 +185,15 @@ impl Optimal {
             }
         }
         self.races = races;
-        for index in 0..self.graph.reduced.len() {
-            let race = self.graph.reduced[index];
-            let number = self.graph.second_number(&race);
+        let mut fresh = std::mem::take(&mut self.walk.get_mut().races);
+        fresh.extend(&self.graph.reduced);
+        for race in &fresh {
+            let number = self.graph.second_number(race);
             let (event, thread) = (race.event as usize, race.thread);
             self.plan(event, thread, number, Vec::new());
             self.races.push(TurnedRound { event, thread, number });
         }
+        self.walk.get_mut().races = fresh;
     }
 
     /// Plans every choice of a value from an event on with the other values.
@@ -214,6 +232,7 @@ impl Optimal {
         let node = &mut self.path[first];
         if !node.taken.racers.contains(&(thread, second.number)) {
             node.taken.racers.push((thread, second.number));
+            node.may_wait = None;
         }
         self.plan(first, second.thread, second.number as usize, values);
     }

@@ -24,9 +24,6 @@ pub(super) struct Taken {
     pub(super) stale: bool,
     /// It ended the execution, or after it the fair bound held a thread back: it sleeps in no other state.
     pub(super) ends: bool,
-    /// Nothing can conflict with it any more, and it costs nothing: whatever is done first, it could have
-    /// been taken before.
-    pub(super) inert: bool,
 }
 
 /// Whether a step goes on sleeping after this one of a thread.
@@ -78,6 +75,27 @@ pub(super) fn goes_on_within(
     let sleeping = sleepers(asleep, graph);
     let next = Foreseen::Steps(0, true);
     order_after(here, steps_before(graph, event), thread, next, asleep, sleeping)?.cost(most, scratch)
+}
+
+/// Whether anything that is new in a state can be within the bound: all that sleeps is woken later, and so is this step.
+pub(super) fn anything_within(
+    here: Here<'_>,
+    asleep: &[Taken],
+    step: Option<(ThreadId, &Taken)>,
+    scratch: &mut Scratch,
+) -> bool {
+    let Here { graph, marks, event, bound, yields } = here;
+    let Some(most) = bound else { return true };
+    let mut sleeping = sleepers(asleep, graph);
+    if let Some((thread, taken)) = step
+        && taken.arities.is_empty()
+        && taken.racers.is_empty()
+        && !taken.ends
+    {
+        sleeping.insert(thread);
+    }
+    let order = PartialOrder::new(graph, marks, steps_before(graph, event), yields).from(event);
+    order.asleep(sleeping).within(most, scratch)
 }
 
 /// Whether what a thread leads to in a state can be within the bound and new, as far as it can be foreseen.
