@@ -212,7 +212,7 @@ impl Lattice {
         for next in step.next {
             if next.thread == step.thread {
                 own = Some(&next.gate).filter(|_| step.op.kind != OpKind::End);
-            } else {
+            } else if next.thread.index() >= self.taken.len() {
                 wakes |= 1 << next.thread.0;
             }
         }
@@ -248,8 +248,10 @@ impl Lattice {
             self.look_again(affects | wakes);
         }
         if step.next.len() > 1 {
-            for pending in step.next.iter().filter(|next| next.thread != step.thread) {
-                self.add_thread(pending, index as u32, script.name(pending.thread));
+            for pending in step.next {
+                if pending.thread.index() >= self.taken.len() {
+                    self.add_thread(pending, index as u32, script.name(pending.thread));
+                }
             }
         }
     }
