@@ -100,7 +100,9 @@ pub struct Optimal {
     cut: bool,
     cut_off: u64,
     failed: u64,
-    /// Whether a thread was ever seen to ask whether another has ended.
+    /// Whether a thread was ever seen to ask whether another has ended. That it has not been seen below a thread's end is
+    /// enough for nothing to be tried in place of that end: up to the first such question an execution from there does
+    /// not conflict with the end, so that one that begins with the end comes to be asked it too, at no greater cost.
     asks: bool,
 }
 
