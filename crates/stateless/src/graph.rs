@@ -5,7 +5,7 @@ use selvedge_core::{Access, Decision, ObjectId, Op, OpKind, ThreadId};
 
 use crate::config::{Status, Words};
 use crate::gate::Gate;
-use crate::record::{Pending, Record};
+use crate::record::{Pending, Record, in_common};
 use crate::strategy::Finished;
 
 /// One step of an execution.
@@ -243,15 +243,7 @@ impl Graph {
     /// Keeps the events that an execution with these decisions begins with too. Says with which decision the
     /// next event begins.
     fn keep_common(&mut self, decisions: &[Decision]) -> usize {
-        let mut common =
-            self.decisions.iter().zip(decisions).take_while(|(ours, theirs)| ours == theirs).count();
-        if self.stopped {
-            common = common.min(self.decisions.len().saturating_sub(1));
-        }
-        // A step that could still have chosen a value has not been seen to its end.
-        if let Some(Decision::Value(_)) = decisions.get(common) {
-            common = common.saturating_sub(1);
-        }
+        let common = in_common(&self.decisions, self.stopped, decisions);
         let kept = match self.decisions.len() {
             all if common == all => self.events.len(),
             _ => self.event_of(common),

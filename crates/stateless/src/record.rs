@@ -309,3 +309,14 @@ impl Record {
         self.details.signals.push((self.decisions.len() as u32 - 1, thread));
     }
 }
+
+/// How many decisions of an execution another one begins with too, less the last one if its step may have gone on otherwise
+/// in the other: it ended the one, or the other chooses a value within it.
+pub(crate) fn in_common(ours: &[Decision], stopped: bool, theirs: &[Decision]) -> usize {
+    let common = ours.iter().zip(theirs).take_while(|(ours, theirs)| ours == theirs).count();
+    let common = if stopped { common.min(ours.len().saturating_sub(1)) } else { common };
+    match theirs.get(common) {
+        Some(Decision::Value(_)) => common.saturating_sub(1),
+        _ => common,
+    }
+}

@@ -1,12 +1,12 @@
 //! How the graph of an execution is made, step by step, from what was recorded.
 
-use selvedge_core::{Access, Decision, OpKind};
+use selvedge_core::{Access, OpKind};
 
 use super::certain::{Counted, Stand};
 use super::script::{Move, Run, Script};
 use super::{Costs, Lattice, Line, NOBODY, NONE, Object, Step, Threads, Touch};
 use crate::happens_before::{action_hash, alone_hash, stop_hash, value_hash};
-use crate::record::Pending;
+use crate::record::{Pending, in_common};
 use crate::strategy::Finished;
 
 impl Lattice {
@@ -14,15 +14,7 @@ impl Lattice {
     /// how many steps it has in common with the one before.
     pub(crate) fn update(&mut self, execution: &Finished<'_>, most: Option<u32>) -> usize {
         let decisions = execution.record.decisions();
-        let mut common =
-            self.decisions.iter().zip(decisions).take_while(|(ours, theirs)| ours == theirs).count();
-        if self.stopped {
-            common = common.min(self.decisions.len().saturating_sub(1));
-        }
-        // A step that could still have chosen a value has not been seen to its end.
-        if let Some(Decision::Value(_)) = decisions.get(common) {
-            common = common.saturating_sub(1);
-        }
+        let common = in_common(&self.decisions, self.stopped, decisions);
         let kept = self.steps.partition_point(|step| step.decisions as usize <= common);
         let script = self.script(execution, kept);
         self.decisions.truncate(common);
