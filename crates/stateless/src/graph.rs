@@ -1,9 +1,12 @@
 //! The happens-before graph of a finished execution, with its edges: vector clocks, and for each step the
 //! steps of other threads that it depends on.
 
+mod races;
+
 use selvedge_core::{Access, Decision, ObjectId, Op, OpKind, ThreadId};
 
-use crate::config::{Status, Words};
+pub(crate) use self::races::{Race, Races};
+use crate::config::Words;
 use crate::gate::Gate;
 use crate::record::{Pending, Record, in_common};
 use crate::strategy::Finished;
@@ -133,51 +136,6 @@ fn bit(op: &Op) -> u64 {
 
 /// The bits for reads.
 const READS: u64 = u64::MAX / 3;
-
-/// Which races to collect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Races {
-    /// In every state, for every thread's next operation, the most recent dependent step of each other
-    /// thread.
-    All,
-    /// Of these only those in the transitive reduction of the order that can change places.
-    Reduced,
-    /// Of the reduced ones only those whose second operation was performed.
-    Performed,
-    /// Both, apart.
-    Both,
-}
-
-impl Races {
-    fn all(self) -> bool {
-        matches!(self, Races::All | Races::Both)
-    }
-
-    fn reduced(self) -> bool {
-        matches!(self, Races::Reduced | Races::Performed | Races::Both)
-    }
-}
-
-/// Two operations whose order could be the other way round.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Race {
-    /// The first of them.
-    pub(crate) event: u32,
-    /// The thread whose next operation at some later state is the second.
-    pub(crate) thread: ThreadId,
-    /// Where the clock of the second is.
-    second: Option<u32>,
-}
-
-impl Race {
-    /// A step and the next operation of another thread.
-    pub(crate) fn between(event: u32, thread: ThreadId) -> Self {
-        Race { event, thread, second: None }
-    }
-}
-
-/// Marks a clock that belongs to no event.
-const EXTRA: u32 = 1 << 31;
 
 impl ThreadLine {
     /// What it is about to do; nothing, if it has ended.
@@ -440,12 +398,6 @@ impl Graph {
         }
     }
 
-    /// Whether a thread could have been chosen instead of an event's.
-    fn was_enabled(&self, event: usize, thread: usize) -> bool {
-        let word = self.enabled_before[event * self.stride.div_ceil(64) + thread / 64];
-        word >> (thread % 64) & 1 == 1
-    }
-
     /// From this event on another thread runs.
     fn begin_run(&mut self, thread: ThreadId, event: usize, run: &mut Run) {
         if !self.next.is_empty() {
@@ -458,223 +410,6 @@ impl Graph {
             self.next[thread.index()] = Op::default();
         }
         *run = Run { thread: Some(thread), ..Run::default() };
-    }
-
-    /// The races of what a thread will do first that is new.
-    #[cold]
-    fn new_thread(&mut self, pending: &Pending) {
-        self.next[pending.thread.index()] = pending.op;
-        self.all_races(pending.thread, &pending.op);
-    }
-
-    /// The most recent dependent step of each other thread (Algorithm 2, line 6).
-    #[inline(never)]
-    fn all_races(&mut self, thread: ThreadId, op: &Op) {
-        for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
-            if let Some(event) = self.last_dependent(other, op, |_| Some(true)) {
-                self.note_race(event, thread);
-            }
-        }
-    }
-
-    /// The races of an event with what the other threads are about to do. Its bit, if there is none.
-    fn races_with(&mut self, event: u32, op: &Op, bit: u64) -> u64 {
-        let mut alone = bit;
-        for other in 0..self.next.len() {
-            if self.next[other].conflicts_with(op) {
-                self.note_race(event, ThreadId(other as u32));
-                alone = 0;
-            }
-        }
-        alone
-    }
-
-    /// Notes a race, once.
-    fn note_race(&mut self, event: u32, thread: ThreadId) {
-        let raced = &mut self.events[event as usize].raced;
-        let bit = 1_u64.checked_shl(thread.0).unwrap_or(0);
-        if *raced & bit == 0 {
-            *raced |= bit;
-            self.races.push(Race::between(event, thread));
-        }
-    }
-
-    /// A thread's last step that an operation depends on and that is accepted; `None` ends the search.
-    fn last_dependent(
-        &self,
-        thread: usize,
-        op: &Op,
-        mut accept: impl FnMut(u32) -> Option<bool>,
-    ) -> Option<u32> {
-        let mut last = None;
-        for (object, access) in op.touches().filter(|(_, access)| *access != Access::None) {
-            let mut at = self.last.get(object.index() * (self.stride + 1) + thread).copied().unwrap_or(NONE);
-            while at != NONE {
-                if access == Access::Read {
-                    at = self.touches[at as usize].write;
-                    if at == NONE {
-                        break;
-                    }
-                }
-                let touch = self.touches[at as usize];
-                match accept(touch.event) {
-                    Some(false) => at = touch.before,
-                    Some(true) => {
-                        last = last.max(Some(touch.event));
-                        break;
-                    }
-                    None => break,
-                }
-            }
-        }
-        last
-    }
-
-    /// Whether a thread's operation with this clock could go on if it came before an earlier event and all
-    /// that depends on that.
-    fn reversible(&self, event: u32, last: usize, thread: ThreadId, taken: u32, clock: &[u32]) -> bool {
-        let pending = self.threads[thread.index()].pending.get(taken as usize);
-        if pending.is_some_and(|(_, gate)| gate.is_open()) {
-            return true;
-        }
-        let inside = |other: u32| {
-            let step = &self.events[other as usize];
-            if step.thread == thread {
-                return step.number < taken;
-            }
-            other < event
-                || step.number < clock[step.thread.index()]
-                    && !self.happens_before(event as usize, other as usize)
-        };
-        self.status_within(event..last as u32, taken, thread, inside) != Status::Blocked
-    }
-
-    /// The dependent steps that nothing stands between: those that could change places with the thread's
-    /// next operation. `second` is the event of that operation, if it was performed.
-    fn reduced_races(&mut self, thread: ThreadId, op: &Op, second: Option<usize>) {
-        let line = &self.threads[thread.index()];
-        let taken_before = second.map_or(line.events.len(), |second| self.events[second].number as usize);
-        let before = line.events[..taken_before].last().copied().or(line.creator);
-        let Scratch { clock, races, .. } = &mut self.scratch;
-        let (mut clock, mut found) = (std::mem::take(clock), std::mem::take(races));
-        found.clear();
-        clock.clear();
-        let taken = match second {
-            Some(second) => {
-                clock.extend_from_slice(self.clock(second));
-                self.events[second].number
-            }
-            None => {
-                self.clock_of(op, before, &mut clock);
-                taken_before as u32
-            }
-        };
-        let last = second.unwrap_or(self.events.len());
-        for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
-            // Steps that happened before this thread's last one cannot change places with its next, and nor
-            // can those before them.
-            let ordered = before.map_or(0, |before| self.clock(before as usize)[other]);
-            if clock[other] == ordered {
-                continue;
-            }
-            let accept = |event: u32| {
-                if self.events[event as usize].number < ordered {
-                    return None;
-                }
-                Some(self.reversible(event, last, thread, taken, &clock))
-            };
-            if let Some(event) = self.last_dependent(other, op, accept) {
-                found.push(Race::between(event, thread));
-            }
-        }
-        let mut reduced = std::mem::take(&mut self.reduced);
-        let begin = reduced.len();
-        let between = |race: &Race| {
-            found.iter().any(|other| {
-                other.event != race.event && self.happens_before(race.event as usize, other.event as usize)
-            })
-        };
-        reduced.extend(found.iter().filter(|race| !between(race)));
-        if reduced.len() > begin {
-            let clock = match second {
-                Some(second) => second as u32,
-                None => {
-                    self.extra.extend_from_slice(&clock);
-                    EXTRA | (self.extra.len() / self.stride - 1) as u32
-                }
-            };
-            reduced[begin..].iter_mut().for_each(|race| race.second = Some(clock));
-        }
-        self.reduced = reduced;
-        (self.scratch.clock, self.scratch.races) = (clock, found);
-    }
-
-    /// How many steps the second thread of a race of the reduction had taken before its operation.
-    pub(crate) fn second_number(&self, race: &Race) -> usize {
-        match race.second {
-            Some(second) if second & EXTRA == 0 => self.events[second as usize].number as usize,
-            _ => self.threads[race.thread.index()].events.len(),
-        }
-    }
-
-    /// How many steps of each thread happened before the second operation of a race.
-    fn second_clock(&self, race: &Race) -> Option<&[u32]> {
-        race.second.map(|second| match second & EXTRA {
-            0 => self.clock(second as usize),
-            _ => {
-                let base = (second & !EXTRA) as usize * self.stride;
-                &self.extra[base..base + self.stride]
-            }
-        })
-    }
-
-    /// The threads that can go first when a race is turned round: those whose first step among the steps
-    /// after the race's first event that do not depend on it, and the second operation, depends on no other
-    /// of them. Empty when only the second operation could, and could not have gone on.
-    pub(crate) fn initials(&mut self, race: &Race, initials: &mut Vec<ThreadId>) {
-        let first = race.event as usize;
-        let last = match race.second {
-            Some(second) if second & EXTRA == 0 => second as usize,
-            _ => self.events.len(),
-        };
-        let mut independent = std::mem::take(&mut self.scratch.independent);
-        independent.clear();
-        independent.extend(self.threads.iter().map(|line| {
-            let at = line.events.partition_point(|event| *event as usize <= first);
-            let event = line.events.get(at).map(|event| *event as usize);
-            event.filter(|event| *event < last && !self.happens_before(first, *event))
-        }));
-        let second = self.second_clock(race);
-        let first_of = |thread: usize| {
-            let clock = match independent[thread] {
-                Some(event) => Some(self.clock(event)),
-                None if thread == race.thread.index() => second,
-                None => return false,
-            };
-            let other = |other: usize| {
-                independent[other]
-                    .is_some_and(|event| clock.is_some_and(|clock| clock[other] > self.events[event].number))
-            };
-            let enabled = independent[thread].is_some() || self.was_enabled(first, thread);
-            enabled && !(0..self.threads.len()).any(|index| index != thread && other(index))
-        };
-        initials.clear();
-        initials.extend(
-            (0..self.threads.len()).filter(|thread| first_of(*thread)).map(|thread| ThreadId(thread as u32)),
-        );
-        self.scratch.independent = independent;
-    }
-
-    /// What would happen before an operation, were it performed now.
-    fn clock_of(&self, op: &Op, before: Option<u32>, clock: &mut Vec<u32>) {
-        clock.clear();
-        match before {
-            Some(before) => clock.extend_from_slice(self.clock(before as usize)),
-            None => clock.resize(self.stride, 0),
-        }
-        for (object, access) in op.touches() {
-            self.past(object.index(), access, |event| join(clock, self.clock(event)));
-        }
     }
 
     /// Adds an event's clock and its accesses. Says whether more happened before it than before its thread's last one.
@@ -791,23 +526,6 @@ impl Graph {
     #[cold]
     fn touch_also(&mut self, object: usize, event: u32, thread: ThreadId, number: u32) -> bool {
         self.touch(object, Access::Write, event, thread, number, false)
-    }
-
-    /// The accesses to an object that another, of this kind, comes after; of those that come after each other,
-    /// the last.
-    #[inline]
-    fn past(&self, object: usize, access: Access, mut each: impl FnMut(usize)) {
-        let width = self.stride + 1;
-        let Some(row) = self.last.get(object * width..(object + 1) * width) else { return };
-        let (threads, write) = (&row[..self.threads.len()], &row[self.stride]);
-        let last = match access {
-            Access::None => &[],
-            Access::Read => std::slice::from_ref(write),
-            Access::Write => threads,
-        };
-        for &touch in last.iter().filter(|touch| **touch != NONE) {
-            each(self.touches[touch as usize].event as usize);
-        }
     }
 
     /// The values that an event's step chose, each among how many.
