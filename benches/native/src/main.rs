@@ -30,7 +30,7 @@ const JOBS: &str = "## Jobs
 
 With one job and with two (`--jobs 2`), 2 threads that each take the lock 8 times: executions in a second \
 of time on the wall, the CPU time of one in microseconds, how many times faster two are; how many times as many executions two searches \
-with one job each run at the same time, which have nothing to do with each other: no more can be had of the machine; the part of the \
+with one job each run at the same time, which have nothing to do with each other: about as much as can be had of the machine; the part of the \
 executions that had been run when they were asked for, and how many were run ahead for each that was used. What is found, and counted, is \
 the same. The median of 7, by turns.";
 
