@@ -81,32 +81,33 @@ impl Details {
         self.initial[object] = Some(word);
     }
 
-    /// Takes over what another execution has of its decisions from one on, up to another one or to its end; it is the same
-    /// of those before, which is there.
-    fn add(&mut self, other: &Details, from: usize, to: Option<usize>) {
-        let begin = |at: usize| other.pending_at.get(at).map_or(other.pending.len(), |begin| *begin as usize);
-        let end = to.unwrap_or(usize::MAX);
-        self.pending.extend_from_slice(&other.pending[begin(from)..begin(end)]);
-        let starts = &other.pending_at[..end.min(other.pending_at.len())];
-        self.pending_at.extend_from_slice(&starts[from.min(starts.len())..]);
-        self.states.extend_from_slice(&other.states[from..end.min(other.states.len())]);
-        let within = |at: u32| (from..end).contains(&(at as usize));
-        let changes = other.changes.partition_point(|change| (change.0 as usize) < from);
-        self.changes.extend(other.changes[changes..].iter().take_while(|change| within(change.0)));
-        let signals = other.signals.partition_point(|signal| (signal.0 as usize) < from);
-        self.signals.extend(other.signals[signals..].iter().take_while(|signal| within(signal.0)));
-        self.initial.resize(self.initial.len().max(other.initial.len()), None);
-        for (ours, theirs) in self.initial.iter_mut().zip(&other.initial) {
-            if ours.is_none() {
-                *ours = theirs.filter(|word| within(word.0));
-            }
-        }
+    /// Takes over what another execution has of its first decisions, which ours has too.
+    fn begin_as(&mut self, before: &Details, kept: usize) {
+        let begin = before.pending_at.get(kept).map_or(before.pending.len(), |begin| *begin as usize);
+        self.pending.extend_from_slice(&before.pending[..begin]);
+        self.pending_at.extend_from_slice(&before.pending_at[..kept]);
+        self.states.extend_from_slice(&before.states[..kept]);
+        self.names.extend_from_slice(&before.names[..before.states[kept - 1].1 as usize]);
+        let changes = before.changes.partition_point(|change| (change.0 as usize) < kept);
+        self.changes.extend_from_slice(&before.changes[..changes]);
+        let initial = before.initial.iter();
+        self.initial.extend(initial.map(|word| word.filter(|(step, _)| (*step as usize) < kept)));
+        let signals = before.signals.partition_point(|signal| (signal.0 as usize) < kept);
+        self.signals.extend_from_slice(&before.signals[..signals]);
     }
-
-    /// Takes over the names of so many threads.
-    #[inline]
-    fn add_names(&mut self, other: &Details, threads: usize) {
+    /// Goes on as another execution did, up to before a decision of it, with what became known there.
+    fn go_on_as(&mut self, other: &Details, to: usize) {
+        let points = (to + 1).min(other.pending_at.len());
+        let pending = other.pending_at.get(to + 1).map_or(other.pending.len(), |end| *end as usize);
+        self.pending.extend_from_slice(&other.pending[self.pending.len()..pending]);
+        self.pending_at.extend_from_slice(&other.pending_at[self.pending_at.len().min(points)..points]);
+        self.states.extend_from_slice(&other.states[self.states.len()..to.min(other.states.len())]);
+        let threads = other.states.get(to).map_or(other.names.len(), |(_, threads)| *threads as usize);
         self.names.extend_from_slice(&other.names[self.names.len()..threads]);
+        let changes = other.changes[self.changes.len()..].iter();
+        self.changes.extend(changes.take_while(|change| (change.0 as usize) < to));
+        let signals = other.signals[self.signals.len()..].iter();
+        self.signals.extend(signals.take_while(|signal| (signal.0 as usize) < to));
     }
 }
 
@@ -179,11 +180,6 @@ impl Record {
         self.details.states[step].0
     }
 
-    /// How many threads there were before a decision, where the strategy wants it.
-    pub(crate) fn threads_before(&self, step: usize) -> usize {
-        self.details.states[step].1 as usize
-    }
-
     pub(crate) fn changes(&self) -> &[(u32, u32, u64)] {
         &self.details.changes
     }
@@ -243,58 +239,41 @@ impl Record {
         self.points.extend_from_slice(&before.points[..kept]);
         self.words.extend_from_slice(&before.words[..before.points[kept].enabled_at as usize]);
         if details {
-            self.details.add(&before.details, 0, Some(kept));
-            self.details.add_names(&before.details, before.details.states[kept - 1].1 as usize);
+            self.details.begin_as(&before.details, kept);
         }
         kept
     }
 
-    /// Whether it can go on as another execution did: of what that one has of its first decisions, this has as much as it
-    /// has of its own, which are the same. If so, the decisions that follow there are added, with what they led to, but not
-    /// the names of threads.
-    pub(crate) fn go_on_as(&mut self, other: &Record) -> bool {
-        let (from, to) = (self.decisions.len(), other.decisions.len());
-        let (ours, theirs) = (&self.details, &other.details);
+    /// Whether this can go on as another execution did that begins with the same decisions: as much is noted of them here
+    /// as there. Takes over the words that objects have at first.
+    pub(crate) fn can_go_on_as(&mut self, other: &Record) -> bool {
+        let from = self.decisions.len();
+        let (ours, theirs) = (&mut self.details, &other.details);
         let is_next =
             |length: usize, begins: Option<u32>| begins.is_none_or(|begin| begin as usize == length);
-        let fits = is_next(self.words.len(), other.points.get(from).map(|point| point.enabled_at))
+        let fits = from <= other.decisions.len()
+            && is_next(self.words.len(), other.points.get(from).map(|point| point.enabled_at))
             && is_next(ours.pending.len(), theirs.pending_at.get(from).copied())
-            && ours.pending_at.len() == from.min(theirs.pending_at.len())
-            && ours.states.len() == from.min(theirs.states.len());
-        if !fits || from > to {
-            return false;
+            && ours.changes.len() == theirs.changes.partition_point(|change| (change.0 as usize) < from)
+            && ours.signals.len() == theirs.signals.partition_point(|signal| (signal.0 as usize) < from)
+            && ours.names.len() <= theirs.names.len();
+        if fits {
+            ours.initial.clone_from(&theirs.initial);
         }
-        self.decisions.extend_from_slice(&other.decisions[from..]);
+        fits
+    }
+
+    /// Goes on as another execution did, up to before a decision of it, with what became known there; or with the
+    /// number of its decisions, to its end.
+    pub(crate) fn go_on_as(&mut self, other: &Record, to: usize) {
+        let from = self.decisions.len();
+        self.decisions.extend_from_slice(&other.decisions[from..to]);
         if !other.points.is_empty() {
             let words = other.points.get(to).map_or(other.words.len(), |point| point.enabled_at as usize);
             self.words.extend_from_slice(&other.words[self.words.len()..words]);
             self.points.extend_from_slice(&other.points[from..to]);
         }
-        self.details.add(theirs, from.min(theirs.states.len()), None);
-        self.details.states.truncate(to);
-        true
-    }
-
-    /// Forgets all but the first so many decisions, and what became known before the next one.
-    pub(crate) fn truncate(&mut self, length: usize) {
-        let Some(point) = self.points.get(length) else { return };
-        self.words.truncate(point.enabled_at as usize);
-        self.points.truncate(length);
-        self.decisions.truncate(length);
-        let details = &mut self.details;
-        if let Some((_, threads)) = details.states.get(length) {
-            details.names.truncate(*threads as usize);
-        }
-        details.states.truncate(length);
-        if let Some(next) = details.pending_at.get(length + 1) {
-            details.pending.truncate(*next as usize);
-            details.pending_at.truncate(length + 1);
-        }
-        details.changes.truncate(details.changes.partition_point(|change| (change.0 as usize) < length));
-        details.signals.truncate(details.signals.partition_point(|signal| (signal.0 as usize) < length));
-        for word in &mut details.initial {
-            *word = word.filter(|(step, _)| *step as usize <= length);
-        }
+        self.details.go_on_as(&other.details, to);
     }
 
     /// How many bytes it takes, about.
@@ -305,12 +284,6 @@ impl Record {
             + size_of_val(&self.words[..])
             + size_of_val(&details.pending[..])
             + size_of_val(&details.states[..])
-    }
-
-    /// Adds the names of threads up to so many.
-    #[inline]
-    pub(crate) fn name_as(&mut self, other: &Record, threads: usize) {
-        self.details.add_names(&other.details, threads);
     }
 
     /// Adds a decision.

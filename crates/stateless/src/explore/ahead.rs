@@ -31,8 +31,10 @@ pub struct Ran {
     reached: Vec<StateHash>,
     /// The strategy ended it.
     pruned: bool,
-    /// Accesses to tracked cells were followed.
+    /// Accesses to tracked cells were followed; if not, there were none.
     clocks: bool,
+    /// The next steps of threads were noted.
+    observed: bool,
 }
 
 impl Ran {
@@ -80,15 +82,16 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
     /// Copies the last execution, in which nothing went wrong.
     pub fn copy_last(&self, run: &mut Ran) {
         run.record.clear();
-        let fits = run.record.go_on_as(&self.record);
+        let fits = run.record.can_go_on_as(&self.record);
         debug_assert!(fits, "nothing can be different yet");
-        run.record.name_as(&self.record, self.record.threads());
+        run.record.go_on_as(&self.record, self.record.len());
         run.prefix = self.prefix_length;
         run.preemptions = self.ended.preemptions;
         run.state = self.ended.state;
         run.reached.clone_from(&self.reached);
         run.pruned = self.ended.at.is_some();
         run.clocks = self.clocks;
+        run.observed = self.observer.on;
         if let Some(point) = self.ended.at
             && !self.record.points().is_empty()
         {
@@ -126,7 +129,7 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         let fits = ran.prefix == self.prefix_length
             && theirs.len() >= given
             && records != theirs.points().is_empty()
-            && (ran.clocks || !self.has_cells)
+            && ran.observed == self.observer.on
             && looks_the_same;
         if !fits {
             return TakenOver::Not;
@@ -137,7 +140,7 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         } else {
             self.record.clear();
         }
-        if !self.record.go_on_as(theirs) {
+        if !self.record.can_go_on_as(theirs) {
             std::mem::swap(&mut self.record, &mut self.previous);
             return TakenOver::Not;
         }
@@ -147,14 +150,12 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         let mut enabled = std::mem::take(&mut self.allowed);
         let ends = if records { self.first_otherwise(ran, given, strategy, &mut enabled) } else { None };
         self.allowed = enabled;
-        if self.observer.on {
-            self.record.name_as(theirs, theirs.threads());
-        }
         self.ended.at = None;
         self.ended.stopped = false;
         let length = match ends {
             // It goes as it went.
             None => {
+                self.record.go_on_as(theirs, theirs.len());
                 self.ended.preemptions = ran.preemptions;
                 self.ended.state = ran.state;
                 self.reached.clone_from(&ran.reached);
@@ -183,12 +184,11 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
             let first = self.prefix_length.max(1);
             self.reached.extend((first..=length).filter(whole).map(|at| theirs.state(at)));
         }
-        self.record.truncate(length);
         TakenOver::Whole(End::Pruned)
     }
 
-    /// The first decision of an execution that the strategy would take otherwise now, and how. Its record is that of the
-    /// execution, with the names of those threads that there were.
+    /// The first decision of an execution that the strategy would take otherwise now, and how. What comes before it is
+    /// recorded then.
     fn first_otherwise<S: Strategy + ?Sized>(
         &mut self,
         ran: &Ran,
@@ -201,8 +201,8 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
             let mut state = StateHash::default();
             if self.observer.on {
                 state = theirs.state(step);
-                self.record.name_as(theirs, theirs.threads_before(step));
             }
+            self.record.go_on_as(theirs, step);
             enabled.copy_from_words(theirs.enabled_words(point));
             let choice = strategy.choose(&Point {
                 step,
