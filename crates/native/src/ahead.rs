@@ -48,6 +48,9 @@ const LEAST_RUN: u32 = 8;
 const MUCH: u32 = 8;
 /// So often a scout goes on from where the search has caught up with it before the search sends it somewhere again.
 const HOPS: u32 = 2;
+/// Who waits for another looks for so long whether it is time before it sleeps, where each has a core of its own: to be woken
+/// takes longer than many an execution.
+const LOOKS: Duration = Duration::from_micros(100);
 /// After so many executions of its own the search has scouts: many a search is over by then.
 const FIRST: u32 = 16;
 /// The part of the time that may be spent on copies of the search.
@@ -180,6 +183,10 @@ struct Shared {
     work: Condvar,
     /// Something was done.
     done: Condvar,
+    /// How often one of these was said.
+    said: AtomicU64,
+    /// Whether each job has a core of its own.
+    alone: bool,
     /// One process is started after the other, so that none inherits what is meant for another.
     starting: Mutex<()>,
     counts: Arc<Counts>,
@@ -189,6 +196,35 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing that is done under the lock leaves the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says to those who wait for it that something has changed.
+    fn say(&self, what: &Condvar, _: &mut MutexGuard<'_, State>) {
+        self.said.fetch_add(1, Ordering::Release);
+        what.notify_all();
+    }
+
+    /// Waits until something is said, and at most for so long.
+    fn wait<'a>(
+        &'a self,
+        what: &Condvar,
+        mut state: MutexGuard<'a, State>,
+        limit: Duration,
+    ) -> MutexGuard<'a, State> {
+        let said = self.said.load(Ordering::Acquire);
+        let is_said = || self.said.load(Ordering::Acquire) != said;
+        if self.alone {
+            drop(state);
+            let began = Instant::now();
+            while !is_said() && began.elapsed() < LOOKS {
+                (0..32).for_each(|_| std::hint::spin_loop());
+            }
+            state = self.lock();
+        }
+        if is_said() {
+            return state;
+        }
+        what.wait_timeout(state, limit).unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// A copy of a search that leaves so much of what comes next and was not run to others.
@@ -279,14 +315,15 @@ impl Scout {
             state.keep(course, run);
         }
         if state.awaited {
-            self.shared.done.notify_all();
+            self.shared.say(&self.shared.done, &mut state);
         }
     }
 
     /// Its process is not there: the search finds out why itself, if it comes to that.
     pub(crate) fn is_gone(&self) {
-        self.shared.lock().posts[self.number].gone = true;
-        self.shared.done.notify_all();
+        let mut state = self.shared.lock();
+        state.posts[self.number].gone = true;
+        self.shared.say(&self.shared.done, &mut state);
     }
 
     /// Whether it is over.
@@ -300,7 +337,7 @@ impl Scout {
         let post = &mut state.posts[self.number];
         post.idle = !post.gone;
         if state.awaited {
-            self.shared.done.notify_all();
+            self.shared.say(&self.shared.done, &mut state);
         }
         loop {
             if state.ends || state.posts[self.number].gone {
@@ -309,7 +346,7 @@ impl Scout {
             if let Some(search) = state.posts[self.number].search.take() {
                 return Some(search);
             }
-            state = self.shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.shared.wait(&self.shared.work, state, Duration::MAX);
         }
     }
 
@@ -396,6 +433,8 @@ impl Pool {
             state: Mutex::new(State { distance: DISTANCE, ..State::default() }),
             work: Condvar::new(),
             done: Condvar::new(),
+            said: AtomicU64::new(0),
+            alone: std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= jobs),
             starting: Mutex::new(()),
             counts,
         };
@@ -458,7 +497,7 @@ impl Pool {
             let mut state = self.shared.lock();
             state.posts[number] =
                 Post { search: Some(copy), most, hops: HOPS, sent: true, ..Post::default() };
-            self.shared.work.notify_all();
+            self.shared.say(&self.shared.work, &mut state);
         }
         self.copying += began.elapsed();
     }
@@ -474,8 +513,7 @@ impl Pool {
             state.posts[runner].leaves = true;
             let Some(left) = limit.checked_sub(began.elapsed()) else { break };
             state.awaited = true;
-            let waited = shared.done.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state = shared.wait(&shared.done, state, left);
             state.awaited = false;
         }
         let run = state.take(course);
@@ -505,7 +543,7 @@ impl Pool {
         let mut state = self.shared.lock();
         while self.eager && !state.posts[..self.scouts.len()].iter().all(|post| post.idle || post.gone) {
             state.awaited = true;
-            state = self.shared.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.shared.wait(&self.shared.done, state, Duration::MAX);
             state.awaited = false;
         }
     }
@@ -525,8 +563,10 @@ fn keep_freed_memory() {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.shared.lock().ends = true;
-        self.shared.work.notify_all();
+        let mut state = self.shared.lock();
+        state.ends = true;
+        self.shared.say(&self.shared.work, &mut state);
+        drop(state);
         for scout in self.scouts.drain(..) {
             // Its processes have ended with it, whatever became of it.
             let _ = scout.join();
