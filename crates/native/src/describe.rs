@@ -67,7 +67,10 @@ impl Words<'_> {
             op::READ_LOCK => format!("read-lock {name}"),
             op::TRY_READ_LOCK => format!("try to read-lock {name}"),
             op::READ_UNLOCK => format!("read-unlock {name}"),
+            // A futex has no mutex.
+            op::WAIT if operation.also == 0 => format!("wait on {name}"),
             op::WAIT => format!("wait on {name}, unlocking {also}"),
+            op::WAKE if operation.also == 0 => format!("wake from {name}"),
             op::WAKE => format!("wake from {name}, locking {also}"),
             op::NOTIFY_ONE => format!("signal {name}"),
             op::NOTIFY_ALL => format!("broadcast {name}"),
@@ -140,6 +143,9 @@ impl Words<'_> {
         };
         let name = self.named(operation.object);
         let text = match operation.kind {
+            op::WAKE if operation.also == 0 => {
+                format!("waits on {name} to be woken, and no thread is left that could")
+            }
             op::WAKE if !thread.signalled => format!(
                 "waits on {name} to be signalled, and no thread is left that could: a signal that came before the \
                  wait is lost"

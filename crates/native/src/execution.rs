@@ -299,7 +299,8 @@ impl<'a> NativeExecution<'a> {
             && let Some(object) = (performed.object as usize).checked_sub(1)
             && let Some(condvar) = self.mirror.objects.get_mut(object)
         {
-            condvar.missed = true;
+            // To wake a futex in vain is as usual as not to.
+            condvar.missed = condvar.kind == protocol::object::CONDVAR;
         }
     }
 

@@ -10,7 +10,9 @@ use crate::runtime::{is_on, rt};
 use crate::site::{Frame, frame};
 use crate::sys::{self, SigAction, SignalStack, real};
 
-const SIGNALS: [(c_int, &[u8]); 5] = [
+const SIGNALS: [(c_int, &[u8]); 6] = [
+    // The C library itself does not call the `abort` that stands in for its own.
+    (6, b"aborted, by the C library (see what it has printed) or by a signal that the program sends itself"),
     (11, b"segmentation fault"),
     (7, b"bus error"),
     (8, b"arithmetic error"),

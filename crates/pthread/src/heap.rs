@@ -1,11 +1,12 @@
 //! Freed memory: it rests for a while before it is used again, so that freeing it twice, and using it, is found.
 //!
 //! Memory is the C library's. What is freed is overwritten and kept in a queue of the last blocks; it goes back to the
-//! C library when the queue is full. Which blocks are in it depends on the execution alone.
+//! C library when the queue is full. Which blocks are in it depends on the execution alone. What cannot be a block, by
+//! where it is or by what the C library keeps before and after each, is not taken for one.
 
 use std::cell::UnsafeCell;
-use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::memory;
 use crate::protocol::stop;
@@ -55,15 +56,78 @@ pub(crate) unsafe fn give_back(block: *mut c_void) {
     unsafe { free(block) };
 }
 
+/// Where the heap begins, at the earliest; 0 if it is not the C library's.
+static LOWEST: AtomicUsize = AtomicUsize::new(0);
+
+/// Finds the heap, which begins after the executable if it is the C library's.
+pub(crate) fn prepare(end_of_executable: usize) {
+    let found = |name: &CStr| {
+        // SAFETY: a C string; a null handle means everything that is loaded.
+        unsafe { sys::dlsym(std::ptr::null_mut(), name.as_ptr()) }
+    };
+    let own = found(c"__libc_malloc");
+    if !own.is_null() && own == found(c"malloc") {
+        LOWEST.store(end_of_executable, Ordering::Relaxed);
+    }
+}
+
+/// Whether there may be a block at an address, for all that is known.
+#[derive(PartialEq, Eq)]
+enum Block {
+    InHeap,
+    Elsewhere,
+    None,
+}
+
+fn examine(address: usize, frame: Frame) -> Block {
+    const HEAD: usize = 16;
+    const SMALLEST: usize = 32;
+    const BEFORE_IN_USE: usize = 1;
+    const MAPPED: usize = 2;
+    let lowest = LOWEST.load(Ordering::Relaxed);
+    if lowest == 0 {
+        return Block::InHeap;
+    }
+    let runtime = rt();
+    let stack = frame.stack..runtime.threads[runtime.current as usize].stack_top;
+    if !address.is_multiple_of(HEAD) || address < lowest + HEAD || stack.contains(&address) {
+        return Block::None;
+    }
+    // SAFETY: takes nothing; what is before a block of the C library's is its size and flags. If that cannot be read, there
+    // is no block, and to free it would be a crash too.
+    let (end, word) = unsafe { (sys::sbrk(0) as usize, *((address - 8) as *const usize)) };
+    if address >= end || word & MAPPED != 0 {
+        return Block::Elsewhere;
+    }
+    let size = word & !7;
+    let next = (address - HEAD).saturating_add(size);
+    let plausible = size >= SMALLEST && size.is_multiple_of(HEAD) && next + HEAD <= end;
+    // SAFETY: within the heap.
+    if plausible && unsafe { *((next + 8) as *const usize) } & BEFORE_IN_USE != 0 {
+        Block::InHeap
+    } else {
+        Block::None
+    }
+}
+
 /// Takes a block out of use. Says whether the C library is to have it back now.
 fn retire(block: *mut c_void, frame: Frame) -> bool {
     let address = block as usize;
     if queue().blocks.iter().any(|(at, size)| *at == address && *size > 0) {
         rt().stop(stop::DOUBLE_FREE, frame, address, &[b"memory is freed that was freed before"]);
     }
+    let found = examine(address, frame);
+    if found == Block::None {
+        let message: &[&[u8]] =
+            &[b"memory is freed that is no block of malloc's, or what is around it was overwritten"];
+        rt().stop(stop::MISUSE, frame, address, message);
+    }
     // SAFETY: a block of the C library's, in use.
     let size = unsafe { sys::malloc_usable_size(block) };
     memory::retire(address, size);
+    if found == Block::Elsewhere {
+        return true;
+    }
     if size > LARGEST || size == 0 {
         return true;
     }
@@ -108,10 +172,18 @@ pub(crate) unsafe extern "C-unwind" fn realloc(block: *mut c_void, size: usize) 
                 &[b"memory is resized after it was freed"],
             );
         }
+        if size == 0 {
+            // As the C library does.
+            if retire(block, frame) {
+                // SAFETY: the program's block.
+                unsafe { give_back(block) };
+            }
+            return std::ptr::null_mut();
+        }
         // SAFETY: a block of the C library's, in use; a new one is as large as asked for.
         unsafe {
             let old = sys::malloc_usable_size(block);
-            if size > 0 && size <= old && old <= 2 * size {
+            if size <= old && old <= 2 * size {
                 return block;
             }
             let new = sys::malloc(size);

@@ -317,7 +317,8 @@ impl Runtime {
         unsafe { &*self.area }
     }
 
-    /// Adds a record to the log; waits for it to be read when it is full.
+    /// Adds a record to the log; waits for it to be read when it is full. How long the log is is known to the other side
+    /// at any time, since the process may be ended at any time.
     pub(crate) fn log(&mut self, record: Record) {
         let area = self.area();
         // SAFETY: the other side reads the log only when it is its turn, and the length stays below LOG.
@@ -326,15 +327,16 @@ impl Runtime {
         if self.log_length == LOG - 1 {
             // SAFETY: as above.
             unsafe { (*area.log.get())[self.log_length] = [head(tag::FULL, 0), 0, 0, 0, 0, 0, 0, 0] };
-            self.log_length += 1;
+            area.log_length.store(LOG as u32, Ordering::Relaxed);
             self.ask();
+            return;
         }
+        area.log_length.store(self.log_length as u32, Ordering::Relaxed);
     }
 
     /// Gives the controlling side its turn, and waits for what it says.
     fn ask(&mut self) -> Answer {
         let area = self.area();
-        area.log_length.store(self.log_length as u32, Ordering::Relaxed);
         area.turn.store(turn::CONTROLLER, Ordering::Release);
         futex_wake(&area.turn, false);
         while area.turn.load(Ordering::Acquire) != turn::PROGRAM {
@@ -387,7 +389,6 @@ impl Runtime {
         }
         let over = self.exiting || self.alive == 0;
         if over && !(0..self.thread_count).any(|thread| self.can_run(thread)) {
-            self.area().log_length.store(self.log_length as u32, Ordering::Relaxed);
             self.phase = Phase::Leaving;
             return if self.exiting { self.exiter } else { self.current };
         }
@@ -477,9 +478,9 @@ impl Runtime {
             self.performed.pack(),
             self.note,
         ]);
-        area.log_length.store(self.log_length as u32, Ordering::Relaxed);
         if kind == stop::CRASH {
             // A stream may be in any state, and whatever else there is.
+            sys::write_out_stdout();
             sys::end_process(0);
         }
         // SAFETY: a null stream means all of them.

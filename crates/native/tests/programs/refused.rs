@@ -34,6 +34,12 @@ fn what_cannot_be_controlled_is_refused() {
                 int main(void) { atexit(after); return 0; }\n";
     let message = refusal("refused-late", late);
     assert!(message.contains("while the process exits"), "{message}");
+    for (name, call) in [("fork", "fork()"), ("vfork", "vfork()"), ("clone", "clone(0, 0, 0, 0)")] {
+        let text = format!("#include <sched.h>\n#include <unistd.h>\nint main(void) {{\nreturn {call}; }}\n");
+        let message = refusal(&format!("refused-{name}"), &text);
+        let place = format!("refused-{name}.c:4");
+        assert!(message.contains(&format!("calls {name}:")) && message.contains(&place), "{message}");
+    }
     let signal = "#include <pthread.h>\n#include <signal.h>\n\
                   int main(void) { return pthread_kill(pthread_self(), SIGUSR1); }\n";
     assert!(refusal("refused-signal", signal).contains("sends a signal"));
