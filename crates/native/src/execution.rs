@@ -255,8 +255,9 @@ impl<'a> NativeExecution<'a> {
                 }
                 tag::STOP => {
                     self.next = Next::Nothing;
-                    self.step.operation = protocol::Op::unpack(record[6]);
-                    self.step.note = record[7];
+                    self.step.operation = protocol::Op::unpack(record[5]);
+                    self.step.note = record[1] >> 32;
+                    self.step.numbers = [record[6], record[7]];
                     return Read::Stop(Box::new(self.stop(&record)));
                 }
                 tag::FULL => self.reply(Answer::GoOn),
@@ -394,7 +395,7 @@ impl<'a> NativeExecution<'a> {
 
     /// What a record says that went wrong.
     fn stop(&self, record: &protocol::Record) -> Stop {
-        let kind = match record[1] {
+        let kind = match u64::from(record[1] as u32) {
             stop::ASSERTION => StopKind::Violation(ViolationKind::Assertion),
             stop::CRASH => StopKind::Violation(ViolationKind::Crash),
             stop::MISUSE => StopKind::Violation(ViolationKind::Misuse),

@@ -91,7 +91,7 @@ unsafe extern "C" fn crashed(signal: c_int, information: *const u8, context: *mu
     };
     let close: &[u8] = if (signal == 11 || signal == 7) && address < 4096 { b")" } else { b"" };
     let frame = Frame { call: place + 1, outer: frame, stack };
-    runtime.stop(stop::CRASH, frame, address, &[name, on_address[0], on_address[1], close]);
+    runtime.stop(stop::CRASH, frame, &[name, on_address[0], on_address[1], close]);
 }
 
 /// What `assert` calls.
@@ -108,7 +108,7 @@ pub(crate) unsafe extern "C-unwind" fn __assert_fail(
     if is_on() {
         // SAFETY: C strings.
         let text = unsafe { std::slice::from_raw_parts(assertion.cast::<u8>(), sys::strlen(assertion)) };
-        rt().stop(stop::ASSERTION, frame!(), 0, &[b"assertion failed: ", text]);
+        rt().stop(stop::ASSERTION, frame!(), &[b"assertion failed: ", text]);
     }
     // SAFETY: passed on.
     unsafe {
@@ -202,7 +202,7 @@ pub(crate) unsafe extern "C-unwind" fn abort() -> ! {
             Some(None) => [b"std::terminate was called", b""],
             None => [b"abort was called", b""],
         };
-        rt().stop(stop::CRASH, frame, 0, &message);
+        rt().stop(stop::CRASH, frame, &message);
     }
     // SAFETY: passed on.
     unsafe { real!(c"abort", fn())() };

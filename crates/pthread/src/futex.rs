@@ -106,7 +106,6 @@ fn futex(at: *const u32, what: c_int, value: u32, limit: *const Timespec, bits: 
         _ => rt().stop(
             stop::UNSUPPORTED,
             frame,
-            0,
             &[b"the program asks for a futex other than to wait or to wake, which is not supported"],
         ),
     }

@@ -23,20 +23,25 @@ const FREED: u8 = 0xDB;
 struct Queue {
     blocks: [(usize, usize); BLOCKS],
     next: usize,
+    /// Where blocks have been, from and to.
+    span: (usize, usize),
 }
 struct Shared(UnsafeCell<Queue>);
 // SAFETY: used by the current thread only; see the runtime's access protocol.
 unsafe impl Sync for Shared {}
-static QUEUE: Shared = Shared(UnsafeCell::new(Queue { blocks: [(0, 0); BLOCKS], next: 0 }));
+static QUEUE: Shared = Shared(UnsafeCell::new(Queue { blocks: [(0, 0); BLOCKS], next: 0, span: (0, 0) }));
 
 fn queue() -> &'static mut Queue {
     // SAFETY: see `Shared`.
     unsafe { &mut *QUEUE.0.get() }
 }
 
-/// The freed block that an address is in.
-pub(crate) fn freed_block(address: usize) -> Option<(usize, usize)> {
-    queue().blocks.iter().copied().find(|(at, size)| (*at..at + size).contains(&address))
+/// Whether an address is in memory that was freed.
+#[inline]
+pub(crate) fn is_freed(address: usize) -> bool {
+    let queue = queue();
+    (queue.span.0..queue.span.1).contains(&address)
+        && queue.blocks.iter().any(|(at, size)| (*at..at + size).contains(&address))
 }
 
 /// The C library's `free`. To look that up may free what the lookup before has left, which is then lost: it is a message
@@ -114,17 +119,17 @@ fn examine(address: usize, frame: Frame) -> Block {
 fn retire(block: *mut c_void, frame: Frame) -> bool {
     let address = block as usize;
     if queue().blocks.iter().any(|(at, size)| *at == address && *size > 0) {
-        rt().stop(stop::DOUBLE_FREE, frame, address, &[b"memory is freed that was freed before"]);
+        rt().stop(stop::DOUBLE_FREE, frame, &[b"memory is freed that was freed before"]);
     }
     let found = examine(address, frame);
     if found == Block::None {
         let message: &[&[u8]] =
             &[b"memory is freed that is no block of malloc's, or what is around it was overwritten"];
-        rt().stop(stop::MISUSE, frame, address, message);
+        rt().stop(stop::MISUSE, frame, message);
     }
     // SAFETY: a block of the C library's, in use.
     let size = unsafe { sys::malloc_usable_size(block) };
-    memory::retire(address, size);
+    memory::retire(address, size, frame);
     if found == Block::Elsewhere {
         return true;
     }
@@ -134,6 +139,10 @@ fn retire(block: *mut c_void, frame: Frame) -> bool {
     // SAFETY: the whole of the block.
     unsafe { std::ptr::write_bytes(block.cast::<u8>(), FREED, size) };
     let queue = queue();
+    queue.span = match queue.span {
+        (0, 0) => (address, address + size),
+        (from, to) => (from.min(address), to.max(address + size)),
+    };
     let (old, _) = std::mem::replace(&mut queue.blocks[queue.next], (address, size));
     queue.next = (queue.next + 1) % BLOCKS;
     if old != 0 {
@@ -165,12 +174,7 @@ pub(crate) unsafe extern "C-unwind" fn realloc(block: *mut c_void, size: usize) 
     if !block.is_null() && rt().phase == Phase::Running {
         let frame = frame!();
         if queue().blocks.iter().any(|(at, size)| *at == block as usize && *size > 0) {
-            rt().stop(
-                stop::USE_AFTER_FREE,
-                frame,
-                block as usize,
-                &[b"memory is resized after it was freed"],
-            );
+            rt().stop(stop::USE_AFTER_FREE, frame, &[b"memory is resized after it was freed"]);
         }
         if size == 0 {
             // As the C library does.

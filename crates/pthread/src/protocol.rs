@@ -13,7 +13,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The first word of the area: both sides are of the same version.
-pub(crate) const MAGIC: u32 = 0x5E1F_0007;
+pub(crate) const MAGIC: u32 = 0x5E1F_0008;
 
 /// The environment variable that gives the number of the file descriptor of the area.
 pub(crate) const AREA_VARIABLE: &str = "SELVEDGE_AREA";
@@ -158,7 +158,8 @@ pub(crate) mod tag {
     pub(crate) const POINT: u8 = 8;
     /// The step needs one of so many values (word 1). Word 0 as for `POINT`.
     pub(crate) const CHOOSE: u8 = 9;
-    /// Something went wrong, the message is in the text. 1: a [`super::stop`]; 2 to 4: places; 5: an address.
+    /// Something went wrong, the message is in the text. 1: a [`super::stop`], and in the upper half a note; 2 to 4:
+    /// places; 5: the operation under way; 6 and 7: the note's numbers.
     pub(crate) const STOP: u8 = 10;
     /// The process is to end with status (word 1) when the other threads have come to rest.
     pub(crate) const EXIT: u8 = 11;

@@ -399,7 +399,7 @@ impl Runtime {
     }
 
     fn impossible(&mut self) -> ! {
-        self.stop(stop::UNSUPPORTED, Frame::NONE, 0, &[b"a decision that cannot be taken was asked for"])
+        self.stop(stop::UNSUPPORTED, Frame::NONE, &[b"a decision that cannot be taken was asked for"])
     }
 
     fn can_run(&self, thread: u32) -> bool {
@@ -437,7 +437,7 @@ impl Runtime {
         if !open && !timed {
             let text: &[u8] =
                 b"deadlock: while the process exits, it waits for something that no thread is left to do";
-            self.stop(stop::DEADLOCK, frame, 0, &[text]);
+            self.stop(stop::DEADLOCK, frame, &[text]);
         }
         if self.phase == Phase::Leaving {
             self.performed = operation;
@@ -446,7 +446,7 @@ impl Runtime {
                 b"between __VERIFIER_atomic_begin and _end there is an operation on another object, ",
                 b"such as a lock or an atomic, which is not supported",
             ];
-            self.stop(stop::UNSUPPORTED, frame, 0, text);
+            self.stop(stop::UNSUPPORTED, frame, text);
         }
         self.threads[me].signalled = false;
         !open
@@ -454,7 +454,7 @@ impl Runtime {
 
     /// Something went wrong: the execution ends here.
     #[cold]
-    pub(crate) fn stop(&mut self, kind: u64, frame: Frame, address: usize, message: &[&[u8]]) -> ! {
+    pub(crate) fn stop(&mut self, kind: u64, frame: Frame, message: &[&[u8]]) -> ! {
         let area = self.area();
         let mut length = 0;
         for part in message {
@@ -470,13 +470,13 @@ impl Runtime {
         let places = frame.places(self.threads[self.current as usize].stack_top);
         self.log([
             head(tag::STOP, self.current),
-            kind,
+            kind | self.note << 32,
             places[0],
             places[1],
             places[2],
-            address as u64,
             self.performed.pack(),
-            self.note,
+            self.number,
+            self.number_after,
         ]);
         if kind == stop::CRASH {
             // A stream may be in any state, and whatever else there is.
@@ -492,7 +492,7 @@ impl Runtime {
     pub(crate) fn new_object(&mut self, kind: u8, word: u64, address: usize) -> u32 {
         let index = self.object_count;
         if index as usize == MAX_OBJECTS {
-            self.stop(stop::UNSUPPORTED, Frame::NONE, 0, &[b"an execution has more than a million objects"]);
+            self.stop(stop::UNSUPPORTED, Frame::NONE, &[b"an execution has more than a million objects"]);
         }
         self.object_count += 1;
         self.objects[index as usize] =
@@ -636,7 +636,7 @@ impl Runtime {
     pub(crate) fn new_thread(&mut self, function: usize) -> u32 {
         let index = self.thread_count;
         if index as usize == MAX_THREADS {
-            self.stop(stop::UNSUPPORTED, Frame::NONE, 0, &[b"an execution creates more than 1,023 threads"]);
+            self.stop(stop::UNSUPPORTED, Frame::NONE, &[b"an execution creates more than 1,023 threads"]);
         }
         let object = self.new_object(crate::protocol::object::THREAD, 0, 0);
         let now = self.threads[self.current as usize].now;
@@ -652,9 +652,7 @@ impl Runtime {
         self.stop(
             stop::UNSUPPORTED,
             frame,
-            0,
-            &[b"a thread could not be created: the system has no resources left for it, or its attributes are wrong"],
-        )
+            &[b"a thread could not be created: the system has no resources left for it, or its attributes are wrong"])
     }
 
     /// Lets a new thread run to its first operation.

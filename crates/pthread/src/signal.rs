@@ -68,7 +68,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_kill(handle: usize, signal: c_int
     if state.awaited_signals >> (signal - 1) & 1 == 0 {
         let message: &[&[u8]] =
             &[b"a thread sends a signal to one that does not wait for it, which is not supported"];
-        rt().stop(stop::UNSUPPORTED, frame, 0, message);
+        rt().stop(stop::UNSUPPORTED, frame, message);
     }
     if !state.signalled {
         state.sent_signal = signal;

@@ -319,7 +319,7 @@ pub(crate) fn not_controlled(what: &[u8], frame: site::Frame) -> ! {
         what,
         b": what comes of that is not controlled (posix_spawn, system and popen are let through)",
     ];
-    rt().stop(crate::protocol::stop::UNSUPPORTED, frame, 0, message)
+    rt().stop(crate::protocol::stop::UNSUPPORTED, frame, message)
 }
 
 /// `fork` by the program.
