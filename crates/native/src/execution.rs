@@ -72,8 +72,8 @@ pub(crate) struct NativeExecution<'a> {
     foresight: i32,
     /// How long executions take, on average.
     usual: Duration,
-    /// The program stopped answering.
-    lost: Option<Stop>,
+    /// The program stopped answering, and why; what it has logged is read first.
+    lost: Option<String>,
     /// The execution, if it was run ahead of time.
     kept: Option<Arc<Kept>>,
     company: Company,
@@ -187,10 +187,16 @@ impl<'a> NativeExecution<'a> {
                 continue;
             }
             let doing = stuck::explain(self.zygote.execution().unwrap_or(0), |_| false);
+            let remedy = self.program.remedy();
             self.give_up(format!(
-                "a thread has left our control: the program has not come to a scheduling point for {} s; {doing}",
+                "a thread has left our control: the program has not come to a scheduling point for {} s; \
+                 {doing}{remedy}",
                 patience.as_secs()
             ));
+            self.zygote.interrupt_execution();
+            if self.zygote.area.wait(10 * SLICE) {
+                return;
+            }
             // It is ended, once it has begun, and reaped, and then it is this side's turn.
             loop {
                 self.zygote.kill_execution();
@@ -203,10 +209,15 @@ impl<'a> NativeExecution<'a> {
 
     #[cold]
     fn give_up(&mut self, message: String) {
-        let location = self.mirror.threads.get(self.current as usize);
-        let location = location.and_then(|thread| self.symbols.location(&thread.places));
-        self.lost = Some(Stop { kind: StopKind::Unsupported, message, location });
+        self.lost = Some(message);
         self.keeper.fails = true;
+    }
+
+    /// Why the program stopped answering, if it did.
+    fn is_lost(&mut self) -> Option<Box<Stop>> {
+        let message = self.lost.take()?;
+        self.next = Next::Nothing;
+        Some(Box::new(Stop { kind: StopKind::Unsupported, message, location: None }))
     }
 
     fn is_scout(&self) -> bool {
@@ -231,11 +242,10 @@ impl<'a> NativeExecution<'a> {
     /// Reads the log up to the end of a step.
     fn read(&mut self) -> Read {
         loop {
-            if let Some(stop) = self.lost.take() {
-                self.next = Next::Nothing;
-                return Read::Stop(Box::new(stop));
-            }
             let Some(record) = self.record() else {
+                if let Some(stop) = self.is_lost() {
+                    return Read::Stop(stop);
+                }
                 self.next = Next::Nothing;
                 return Read::Dead(self.status().unwrap_or(0));
             };
@@ -405,7 +415,11 @@ impl<'a> NativeExecution<'a> {
             _ => StopKind::Unsupported,
         };
         let places = [record[2], record[3], record[4]];
-        let mut message = self.kept.as_ref().map_or_else(|| self.zygote.area.text(), |run| run.text.clone());
+        let mut message = match (&self.lost, &self.kept) {
+            (Some(message), _) => message.clone(),
+            (None, Some(run)) => run.text.clone(),
+            (None, None) => self.zygote.area.text(),
+        };
         let thread = (record[0] >> 32) as usize;
         if matches!(kind, StopKind::Violation(_)) {
             message = format!("{}: {message}", self.words().thread(thread));
@@ -414,7 +428,8 @@ impl<'a> NativeExecution<'a> {
             let calls: Vec<_> =
                 places.iter().filter_map(|place| self.symbols.function(place.checked_sub(1)?)).collect();
             if !calls.is_empty() {
-                message.push_str(&format!("; called by {}", calls.join(", called by ")));
+                let how = if self.lost.is_some() { "it is in" } else { "called by" };
+                message.push_str(&format!("; {how} {}", calls.join(", called by ")));
             }
         }
         Stop { kind, message, location: self.symbols.location(&places) }
@@ -654,6 +669,9 @@ impl Execution for NativeExecution<'_> {
                 self.decide(decision);
             }
             Next::Taken(_) | Next::Asks => {
+                if let Some(stop) = self.is_lost() {
+                    return Event::Stopped(self.pending(ThreadId(self.current)), stop);
+                }
                 if self.next != Next::Asks {
                     self.foresight = (self.foresight - 32).max(BLIND);
                 }

@@ -12,6 +12,9 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+/// The signal by which a program that does not come back is asked where it is: SIGXCPU.
+pub(crate) const ASKS_WHERE: i32 = 24;
+
 /// The first word of the area: both sides are of the same version.
 pub(crate) const MAGIC: u32 = 0x5E1F_0008;
 
@@ -276,6 +279,8 @@ pub(crate) mod stop {
     pub(crate) const DEADLOCK: u64 = 4;
     pub(crate) const USE_AFTER_FREE: u64 = 5;
     pub(crate) const DOUBLE_FREE: u64 = 6;
+    /// The controlling side has asked, by [`super::ASKS_WHERE`], where the program is.
+    pub(crate) const GIVEN_UP: u64 = 7;
 }
 
 /// What is said of how a step went, in the order in which the controlling side has the words.

@@ -478,7 +478,7 @@ impl Runtime {
             self.number,
             self.number_after,
         ]);
-        if kind == stop::CRASH {
+        if matches!(kind, stop::CRASH | stop::GIVEN_UP) {
             // A stream may be in any state, and whatever else there is.
             sys::write_out_stdout();
             sys::end_process(0);

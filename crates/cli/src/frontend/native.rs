@@ -64,6 +64,7 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         },
         max_executions: options.max_executions,
         time: options.time.map(|time| time.0),
+        max_steps: options.max_steps.map(|steps| steps as usize),
     };
     let file = request.file.display().to_string();
     let outcome = match request.replay {
@@ -110,6 +111,9 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         }
         if let Some(range) = options.nondet {
             words.extend(["--nondet".into(), range.to_string()]);
+        }
+        if let Some(steps) = options.max_steps {
+            words.extend(["--max-steps".into(), steps.to_string()]);
         }
         if options.race_mode {
             words.push("--race-mode".into());
