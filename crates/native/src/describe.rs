@@ -105,10 +105,6 @@ impl Words<'_> {
         if step.operation.timed_out {
             text.push_str(" (timed out)");
         }
-        if !step.spawned.is_empty() {
-            let names: Vec<_> = step.spawned.iter().map(|thread| self.thread(*thread)).collect();
-            text.push_str(&format!(", then create {}", names.join(", ")));
-        }
         let value = match step.note {
             note::TAKEN => Some("taken".to_string()),
             note::BUSY if step.operation.kind == op::TAKE => Some("it is 0".into()),
@@ -123,7 +119,16 @@ impl Words<'_> {
             note::CHANGED => Some(format!("{} -> {}", step.numbers[0], step.numbers[1])),
             _ => None,
         };
-        Description { text, value, location: self.symbols.location(&step.places) }
+        if step.spawned.is_empty() {
+            return Description { text, value, location: self.symbols.location(&step.places) };
+        }
+        // The value is the operation's, and not that of what comes after it.
+        if let Some(value) = value {
+            text.push_str(&format!(": {value}"));
+        }
+        let names: Vec<_> = step.spawned.iter().map(|thread| self.thread(*thread)).collect();
+        text.push_str(&format!(", then create {}", names.join(", ")));
+        Description { text, value: None, location: self.symbols.location(&step.places) }
     }
 
     /// Why a thread cannot go on; empty if it has ended.
