@@ -528,6 +528,13 @@ fn examine(data: &[u8]) -> Result<Found, String> {
         file.dynamic_symbols().any(|symbol| symbol.is_undefined() && symbol.name().is_ok_and(is_it))
     };
     let asks = |name: &str| asks_for(&|found| found == name);
+    if asks("__asan_init") {
+        return Err(
+            "is built with the address sanitizer, which takes over what Selvedge does; build it without \
+                    -fsanitize=address"
+                .into(),
+        );
+    }
     let suspects = SUSPECTS.iter().filter_map(|(what, names)| {
         let asked: Vec<_> = names.iter().copied().filter(|name| asks(name)).collect();
         (!asked.is_empty()).then(|| format!("{what} ({})", asked.join(", ")))

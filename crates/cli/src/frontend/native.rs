@@ -138,7 +138,16 @@ fn with_output(mut outcome: Outcome, program: &NativeProgram) -> Outcome {
         if !output.trim().is_empty() {
             violation.message.push_str("\nThe program printed:");
             for line in output.lines() {
-                violation.message.push_str(&format!("\n  | {line}"));
+                violation.message.push_str("\n  | ");
+                // What would do something to a terminal is shown.
+                for letter in line.chars() {
+                    match letter {
+                        letter if letter.is_control() && letter != '\t' => {
+                            violation.message.extend(letter.escape_default());
+                        }
+                        letter => violation.message.push(letter),
+                    }
+                }
             }
         }
     }

@@ -151,6 +151,11 @@ fn what_cannot_be_checked_says_why() {
     let object = compile(&fresh("native-object"), "int main(void) { return 0; }\n", &["-c"]);
     let seen = run(&["check", &at(&object)], 2);
     assert!(seen.err.contains("is an object file"), "{seen:?}");
+    let sanitized =
+        "void __asan_init(void) __attribute__((weak));\nint main(void) { return __asan_init != 0; }\n";
+    let sanitized = compile(&fresh("native-sanitized"), sanitized, &[]);
+    let seen = run(&["check", &at(&sanitized)], 2);
+    assert!(seen.err.contains("is built with the address sanitizer"), "{seen:?}");
     let fixed = compile(&fresh("native-static"), "int main(void) { return 0; }\n", &["-static"]);
     let seen = run(&["check", &at(&fixed)], 2);
     assert!(seen.err.contains("is statically linked"), "{seen:?}");
