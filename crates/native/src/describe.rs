@@ -37,6 +37,9 @@ impl Words<'_> {
             let owner = self.mirror.threads.iter().position(|thread| thread.object as usize == index);
             return owner.map_or_else(|| "a thread".into(), |owner| self.thread(owner));
         }
+        if state.kind == object::SIGNALS {
+            return "the process".into();
+        }
         match self.symbols.variable(state.address, size) {
             Some(name) => format!("{kind} {name}"),
             None => {

@@ -81,6 +81,8 @@ pub(crate) struct Thread {
     /// The signals that it waits for in `sigwait`, and the one that it was sent.
     pub(crate) awaited_signals: u64,
     pub(crate) sent_signal: c_int,
+    /// The signals that it was sent while it had them blocked.
+    pub(crate) pending_signals: u64,
     /// In an atomic section, how deep.
     pub(crate) atomic: u32,
     /// The signals that it has blocked.
@@ -137,6 +139,9 @@ pub(crate) struct Runtime {
     pub(crate) steps: u32,
     /// The object of atomic sections, plus 1.
     pub(crate) section: u32,
+    /// The object of signals to the process, plus 1, and those that it was sent while they were blocked.
+    pub(crate) signals: u32,
+    pub(crate) pending_signals: u64,
     /// Whether the program has robust mutexes: then a thread that ends looks for those that it holds.
     pub(crate) has_robust: bool,
     onward: Onward,
@@ -175,6 +180,7 @@ const NEW_THREAD: Thread = Thread {
     woken_to_cancel: false,
     awaited_signals: 0,
     sent_signal: 0,
+    pending_signals: 0,
     atomic: 0,
     signal_mask: 0,
     cores: [0; 16],
@@ -208,6 +214,8 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     nondet: (0, 0),
     steps: 0,
     section: 0,
+    signals: 0,
+    pending_signals: 0,
     has_robust: false,
     onward: Onward::NEW,
     threads: [NEW_THREAD; MAX_THREADS],

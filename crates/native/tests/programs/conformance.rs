@@ -130,6 +130,11 @@ fn what_is_asked_of_the_system() {
 }
 
 #[test]
+fn signals_that_a_program_sends_itself() {
+    check("signals.c", 100);
+}
+
+#[test]
 fn what_each_thread_has_of_its_own() {
     check("own_things.c", 100);
 }

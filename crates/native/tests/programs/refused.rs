@@ -40,7 +40,9 @@ fn what_cannot_be_controlled_is_refused() {
         let place = format!("refused-{name}.c:4");
         assert!(message.contains(&format!("calls {name}:")) && message.contains(&place), "{message}");
     }
-    let signal = "#include <pthread.h>\n#include <signal.h>\n\
-                  int main(void) { return pthread_kill(pthread_self(), SIGUSR1); }\n";
+    let signal = "#include <pthread.h>\n#include <signal.h>\n#include <unistd.h>\n\
+                  static void *f(void *p) { sleep(1); return p; }\n\
+                  int main(void) { pthread_t t; pthread_create(&t, 0, f, 0);\n\
+                  return pthread_kill(t, SIGUSR1); }\n";
     assert!(refusal("refused-signal", signal).contains("sends a signal"));
 }
