@@ -1,7 +1,7 @@
 //! Executions that are run ahead of time, on other cores.
 //!
 //! The search stays one: it asks for an execution, learns from it, and asks for the next. What an execution does is
-//! decided by its decisions alone, so one that will be asked for can be run before it is: its log is kept until then.
+//! decided by its decisions alone, so one that will be asked for can be run before it is: what was seen of it is kept until then.
 //! Which these are copies of the search find out, that go on as if some of what it is about to do were done. So
 //! verdicts, counts and counterexamples are the same however many cores there are, and a wrong guess costs time alone.
 //!
@@ -15,12 +15,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use selvedge_core::Decision;
-use selvedge_stateless::{Ahead as Copies, Explorer, Onward, Plan, Settings, Strategy};
+use selvedge_stateless::{Ahead as Copies, Explorer, Onward, Plan, Ran, Settings, Strategy};
 
 use crate::cores::Core;
 use crate::execution::{NativeExecution, course};
 use crate::launch::NativeProgram;
-use crate::protocol::Record;
 
 /// All that decides what an execution does by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,10 +31,12 @@ pub(crate) struct Course {
     pub(crate) yields: Option<u32>,
 }
 
-/// So many bytes of logs are kept; then the oldest are forgotten.
+/// So many bytes of executions are kept; then the oldest are forgotten.
 const MOST_KEPT: usize = 256 << 20;
-/// The log of an execution that is longer is not kept.
-const LONGEST: usize = 1 << 18;
+/// One that takes more is not kept.
+const LARGEST: usize = 16 << 20;
+/// So many that were used are kept for their memory.
+const SPARE: usize = 64;
 /// So much of what comes next a scout leaves to the search, to begin with and at most. The nearer it is, the sooner the
 /// search catches up with it; the farther, the later its executions are asked for, and the more has been learnt until then
 /// that may change them.
@@ -94,24 +95,6 @@ impl Counts {
     }
 }
 
-/// An execution that has been run.
-#[derive(Debug, Default)]
-pub(crate) struct Kept {
-    pub(crate) log: Vec<Record>,
-    /// How its process ended; `None` if it was ended before it had.
-    pub(crate) status: Option<i32>,
-    /// The message that it left.
-    pub(crate) text: String,
-    /// The last that it printed.
-    pub(crate) output: Vec<u8>,
-}
-
-impl Kept {
-    fn size(&self) -> usize {
-        size_of_val(&self.log[..]) + self.output.len() + size_of::<Kept>()
-    }
-}
-
 /// Where a scout is.
 #[derive(Default)]
 struct Post {
@@ -138,11 +121,13 @@ struct State {
     posts: Vec<Post>,
     /// What the search runs itself.
     own: Option<Course>,
-    kept: HashMap<Arc<Course>, Arc<Kept>>,
+    kept: HashMap<Arc<Course>, Arc<Ran>>,
     /// The keys of `kept`, and some that are no longer, oldest first.
     order: VecDeque<Arc<Course>>,
     /// The size of what is kept.
     bytes: usize,
+    /// Executions that were used, for their memory.
+    spare: Vec<Ran>,
     /// So much of what comes next is left to the search.
     distance: u32,
     /// Whether the search waits for a scout.
@@ -161,7 +146,10 @@ impl State {
         self.posts.iter().position(|post| post.running.as_deref() == Some(course))
     }
 
-    fn keep(&mut self, course: Arc<Course>, run: Kept) {
+    fn keep(&mut self, course: Arc<Course>, run: Ran) {
+        if run.size() > LARGEST {
+            return;
+        }
         self.bytes += run.size();
         self.order.push_back(course.clone());
         if let Some(before) = self.kept.insert(course, Arc::new(run)) {
@@ -178,7 +166,7 @@ impl State {
         }
     }
 
-    fn take(&mut self, course: &Course) -> Option<Arc<Kept>> {
+    fn take(&mut self, course: &Course) -> Option<Arc<Ran>> {
         let run = self.kept.remove(course)?;
         self.bytes -= run.size();
         Some(run)
@@ -240,8 +228,8 @@ impl Shared {
 
 /// What an execution that is asked for is to do.
 pub(crate) enum Go {
-    /// Read the log of one that was run.
-    Read(Arc<Kept>),
+    /// What one did that was run.
+    Read(Arc<Ran>),
     /// Run.
     Run,
     /// Nothing: somebody else runs it, or it is of no interest any more.
@@ -277,17 +265,16 @@ impl Scout {
         Go::Run
     }
 
-    /// An execution whose log was to be read does not go like that: it is run after all.
-    pub(crate) fn runs(&self, course: &Course) {
-        self.shared.lock().posts[self.number].running = Some(Arc::new(course.clone()));
-    }
-
     /// The execution that was run has ended; it is kept unless there is something about it that the search had better
     /// see for itself.
-    pub(crate) fn has_run(&self, run: Option<Kept>) {
+    fn has_run(&self, run: Option<&Explorer<'_, NativeExecution<'_>>>) {
+        let mut run = run.map(|run| (run, self.shared.lock().spare.pop().unwrap_or_default()));
+        if let Some((explorer, run)) = &mut run {
+            explorer.copy_last(run);
+        }
         let mut state = self.shared.lock();
         let course = state.posts[self.number].running.take();
-        if let (Some(course), Some(run)) = (course, run) {
+        if let (Some(course), Some((_, run))) = (course, run) {
             self.shared.counts.run.fetch_add(1, Ordering::Relaxed);
             state.keep(course, run);
         }
@@ -348,7 +335,7 @@ impl Scout {
         let mut explorer = Explorer::with_execution(Box::new(execution), settings);
         while let Some(mut search) = scout().next() {
             loop {
-                explorer.run_through(search.as_mut());
+                explorer.run_through(search.as_mut(), &mut |run| scout().has_run(run));
                 let Some(next) = scout().hops(search.as_ref(), settings.yields) else { break };
                 search = next;
             }
@@ -396,6 +383,8 @@ pub(crate) struct Pool {
     looked_at: u32,
     /// From the first execution on.
     eager: bool,
+    /// The one that was used last.
+    used: Option<Arc<Ran>>,
     /// When the first copy of the search was made, and how long making copies has taken since.
     began: Option<Instant>,
     copying: Duration,
@@ -417,6 +406,7 @@ impl Pool {
             usual: Duration::ZERO,
             looked_at: 0,
             eager,
+            used: None,
             began: None,
             copying: Duration::ZERO,
         }
@@ -474,7 +464,7 @@ impl Pool {
     }
 
     /// The execution with this plan, if it has been run or is being run.
-    pub(crate) fn take(&mut self, course: &Course, program: &NativeProgram) -> Option<Arc<Kept>> {
+    pub(crate) fn take(&mut self, course: &Course, program: &NativeProgram) -> Option<Arc<Ran>> {
         let shared = &self.shared;
         shared.counts.asked.fetch_add(1, Ordering::Relaxed);
         let mut state = shared.lock();
@@ -490,6 +480,11 @@ impl Pool {
         }
         let run = state.take(course);
         state.own = run.is_none().then(|| course.clone());
+        if let Some(used) = std::mem::replace(&mut self.used, run.clone()).and_then(Arc::into_inner)
+            && state.spare.len() < SPARE
+        {
+            state.spare.push(used);
+        }
         drop(state);
         shared.counts.used.fetch_add(u64::from(run.is_some()), Ordering::Relaxed);
         run
@@ -536,44 +531,5 @@ impl Drop for Pool {
             // Its processes have ended with it, whatever became of it.
             let _ = scout.join();
         }
-    }
-}
-
-/// Keeps the log of an execution as it is read.
-#[derive(Default)]
-pub(crate) struct Keeper {
-    log: Vec<Record>,
-    /// The log is too long to be kept, or there is something wrong with it.
-    pub(crate) fails: bool,
-}
-
-impl Keeper {
-    /// Begins with the next execution.
-    pub(crate) fn clear(&mut self) {
-        self.log.clear();
-        self.fails = false;
-    }
-
-    /// A record was read.
-    pub(crate) fn note(&mut self, record: &Record) {
-        self.fails |= self.log.len() >= LONGEST;
-        if !self.fails {
-            self.log.push(*record);
-        }
-    }
-
-    /// What was decided at the last point; the log does not say it where the program has asked.
-    pub(crate) fn decided(&mut self, decision: u32) {
-        if let Some(record) = self.log.last_mut() {
-            record[0] = record[0] & u64::from(u32::MAX) | u64::from(decision) << 32;
-        }
-    }
-
-    /// The execution has ended, with this status if it was not ended early.
-    pub(crate) fn take(&mut self, status: Option<i32>, text: String, output: Vec<u8>) -> Option<Kept> {
-        if self.fails {
-            return None;
-        }
-        Some(Kept { log: self.log.clone(), status, text, output })
     }
 }

@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 
 use selvedge_core::{Decision, Location, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
 use selvedge_stateless::{
-    Ahead, Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Settings, Site, Stop, StopKind,
+    Ahead, Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Ran, Settings, Site, Stop,
+    StopKind,
 };
 
-use crate::ahead::{Company, Course, Go, Keeper, Kept};
+use crate::ahead::{Company, Course, Go};
 use crate::cores::Core;
 use crate::describe::{Step, Words};
 use crate::launch::{NativeProgram, Zygote};
@@ -74,11 +75,9 @@ pub(crate) struct NativeExecution<'a> {
     usual: Duration,
     /// The program stopped answering, and why; what it has logged is read first.
     lost: Option<String>,
-    /// The execution, if it was run ahead of time.
-    kept: Option<Arc<Kept>>,
     company: Company,
-    /// A scout's execution so far.
-    keeper: Keeper,
+    /// For a scout: the execution is run elsewhere, or of no interest any more.
+    leaves: bool,
     /// Where the program and this side take turns.
     core: Option<Core>,
 }
@@ -120,9 +119,8 @@ impl<'a> NativeExecution<'a> {
             foresight: 0,
             usual: Duration::ZERO,
             lost: None,
-            kept: None,
             company,
-            keeper: Keeper::default(),
+            leaves: false,
             core,
         }
     }
@@ -137,25 +135,19 @@ impl<'a> NativeExecution<'a> {
         self.events.clear();
         self.live = true;
         self.position = 0;
-        match &self.kept {
-            Some(run) => self.program.set_printed(&run.output),
-            None => {
-                self.program.clear_output();
-                self.keeper.clear();
-                let began = Instant::now();
-                let is_left = self.core.as_mut().is_some_and(|core| core.is_left(began));
-                let ends = self.ends && self.usual >= SHORT;
-                self.zygote.request(&self.planned, &self.foreseen, self.foresight > BLIND && !ends);
-                self.wait();
-                if let (true, Some(core)) = (is_left, &mut self.core) {
-                    core.settle();
-                    self.zygote.area.move_to(core.number());
-                }
-                self.usual = (self.usual * 7 + began.elapsed()) / 8;
-                if let Company::Scouts(pool) = &mut self.company {
-                    pool.took(self.usual);
-                }
-            }
+        self.program.clear_output();
+        let began = Instant::now();
+        let is_left = self.core.as_mut().is_some_and(|core| core.is_left(began));
+        let ends = self.ends && self.usual >= SHORT;
+        self.zygote.request(&self.planned, &self.foreseen, self.foresight > BLIND && !ends);
+        self.wait();
+        if let (true, Some(core)) = (is_left, &mut self.core) {
+            core.settle();
+            self.zygote.area.move_to(core.number());
+        }
+        self.usual = (self.usual * 7 + began.elapsed()) / 8;
+        if let Company::Scouts(pool) = &mut self.company {
+            pool.took(self.usual);
         }
         match self.read() {
             Read::Point => {
@@ -210,7 +202,6 @@ impl<'a> NativeExecution<'a> {
     #[cold]
     fn give_up(&mut self, message: String) {
         self.lost = Some(message);
-        self.keeper.fails = true;
     }
 
     /// Why the program stopped answering, if it did.
@@ -220,17 +211,9 @@ impl<'a> NativeExecution<'a> {
         Some(Box::new(Stop { kind: StopKind::Unsupported, message, location: None }))
     }
 
-    fn is_scout(&self) -> bool {
-        matches!(self.company, Company::Scout(_))
-    }
-
     /// Tells the program what it has asked for.
     fn decide(&mut self, decision: Decision) {
-        let answer = answer(decision);
-        if self.is_scout() {
-            self.keeper.decided(answer.pack());
-        }
-        self.reply(answer);
+        self.reply(answer(decision));
     }
 
     fn reply(&mut self, answer: Answer) {
@@ -251,9 +234,6 @@ impl<'a> NativeExecution<'a> {
             };
             self.position += 1;
             let number = (record[0] >> 32) as u32;
-            if self.is_scout() && self.kept.is_none() && record[0] as u8 != tag::FULL {
-                self.keeper.note(&record);
-            }
             match record[0] as u8 {
                 tag::POINT => {
                     self.point(&record);
@@ -278,18 +258,13 @@ impl<'a> NativeExecution<'a> {
 
     /// The next record of the log.
     fn record(&self) -> Option<protocol::Record> {
-        match &self.kept {
-            Some(run) => run.log.get(self.position).copied(),
-            None => {
-                let area = &self.zygote.area;
-                (self.position < area.log_length()).then(|| area.record(self.position))
-            }
-        }
+        let area = &self.zygote.area;
+        (self.position < area.log_length()).then(|| area.record(self.position))
     }
 
     /// How the process of the execution ended, once it has.
     fn status(&self) -> Option<i32> {
-        self.kept.as_ref().map_or_else(|| self.zygote.area.status(), |run| run.status)
+        self.zygote.area.status()
     }
 
     fn next_after(&self, taken: u32) -> Next {
@@ -415,11 +390,8 @@ impl<'a> NativeExecution<'a> {
             _ => StopKind::Unsupported,
         };
         let places = [record[2], record[3], record[4]];
-        let mut message = match (&self.lost, &self.kept) {
-            (Some(message), _) => message.clone(),
-            (None, Some(run)) => run.text.clone(),
-            (None, None) => self.zygote.area.text(),
-        };
+        let given_up = self.lost.as_ref().filter(|_| u64::from(record[1] as u32) == stop::GIVEN_UP);
+        let mut message = given_up.cloned().unwrap_or_else(|| self.zygote.area.text());
         let thread = (record[0] >> 32) as usize;
         if matches!(kind, StopKind::Violation(_)) {
             message = format!("{}: {message}", self.words().thread(thread));
@@ -428,7 +400,7 @@ impl<'a> NativeExecution<'a> {
             let calls: Vec<_> =
                 places.iter().filter_map(|place| self.symbols.function(place.checked_sub(1)?)).collect();
             if !calls.is_empty() {
-                let how = if self.lost.is_some() { "it is in" } else { "called by" };
+                let how = if given_up.is_some() { "it is in" } else { "called by" };
                 message.push_str(&format!("; {how} {}", calls.join(", called by ")));
             }
         }
@@ -470,9 +442,6 @@ impl<'a> NativeExecution<'a> {
 
     /// Begins again, this time with what was decided, and reads up to where the last decision is taken.
     fn begin_again(&mut self) -> Result<(), Stop> {
-        if let (Company::Scout(scout), true) = (&self.company, self.kept.is_some()) {
-            scout.runs(&self.planned);
-        }
         self.end();
         let decided = self.decided.iter().map(|decision| answer(*decision).pack());
         // Where it is as foreseen, what was run was not: it was run for a search that knew less.
@@ -520,28 +489,12 @@ impl<'a> NativeExecution<'a> {
         }
     }
 
-    /// Keeps the execution, if a scout has run it.
-    fn keep(&mut self) {
-        let (Company::Scout(scout), None) = (&self.company, &self.kept) else { return };
-        let mut status = None;
-        match self.next {
-            // What comes after this was not read.
-            Next::Taken(_) => self.keeper.decided(ASKS),
-            Next::Asks => {}
-            Next::Nothing => status = self.zygote.area.status(),
-        }
-        scout.has_run(self.keeper.take(status, self.zygote.area.text(), self.program.printed()));
-    }
-
     /// Ends the process of the execution, and waits until it has.
     fn end(&mut self) {
         if !self.live {
             return;
         }
         self.live = false;
-        if self.kept.take().is_some() {
-            return;
-        }
         // This side's turn: either it has ended, or it waits for an answer.
         while self.status().is_none() && self.zygote.is_alive() {
             self.reply(Answer::End);
@@ -597,30 +550,38 @@ impl Execution for NativeExecution<'_> {
         matches!(&self.company, Company::Scouts(pool) if pool.wants_more())
     }
 
-    fn run_ahead(&mut self, yields: Option<u32>, max_steps: usize, search: Ahead<'_>) {
+    fn run_ahead(&mut self, settings: Settings<'static>, search: Ahead<'_>) {
         let Company::Scouts(pool) = &mut self.company else { return };
-        let settings = Settings { yields, max_steps, ..Settings::default() };
         pool.send(self.program, self.core.as_ref(), settings, search);
+    }
+
+    fn was_run(&mut self, plan: &Plan<'_>) -> Option<Arc<Ran>> {
+        if matches!(self.company, Company::Nobody) {
+            return None;
+        }
+        self.plan(plan);
+        match &mut self.company {
+            Company::Nobody => None,
+            Company::Scouts(pool) => pool.take(&self.planned, self.program),
+            Company::Scout(scout) => match scout.asks(&self.planned) {
+                Go::Read(run) => Some(run),
+                Go::Run => None,
+                Go::Leave => {
+                    self.leaves = true;
+                    None
+                }
+            },
+        }
     }
 
     fn restart(&mut self) -> Result<(), LaunchError> {
         self.end();
         self.decided.clear();
         self.lost = None;
-        self.kept = match &mut self.company {
-            Company::Nobody => None,
-            Company::Scouts(pool) => pool.take(&self.planned, self.program),
-            Company::Scout(scout) => match scout.asks(&self.planned) {
-                Go::Read(run) => Some(run),
-                Go::Run => None,
-                Go::Leave => return Err(LaunchError("it is run elsewhere".into())),
-            },
-        };
-        let begun = self.begin();
-        if let (Company::Scout(scout), Err(_)) = (&self.company, &begun) {
-            scout.has_run(None);
+        if std::mem::take(&mut self.leaves) {
+            return Err(LaunchError("it is run elsewhere".into()));
         }
-        begun
+        self.begin()
     }
 
     fn enabled(&self) -> &ThreadSet {
@@ -664,17 +625,15 @@ impl Execution for NativeExecution<'_> {
                 self.foresight = (self.foresight + 1).min(64);
                 self.prepare_step(decision);
             }
-            Next::Asks if self.kept.is_none() => {
+            Next::Asks => {
                 self.prepare_step(decision);
                 self.decide(decision);
             }
-            Next::Taken(_) | Next::Asks => {
+            Next::Taken(_) => {
                 if let Some(stop) = self.is_lost() {
                     return Event::Stopped(self.pending(ThreadId(self.current)), stop);
                 }
-                if self.next != Next::Asks {
-                    self.foresight = (self.foresight - 32).max(BLIND);
-                }
+                self.foresight = (self.foresight - 32).max(BLIND);
                 if let Err(stop) = self.begin_again() {
                     return Event::Stopped(self.pending(ThreadId(self.current)), Box::new(stop));
                 }
@@ -750,18 +709,15 @@ impl Execution for NativeExecution<'_> {
         if complete {
             self.live = false;
             // It runs what is to be done at the exit; all that it can want is that its log is read.
-            while self.kept.is_none() && self.status().is_none() && self.lost.is_none() {
+            while self.status().is_none() && self.lost.is_none() {
                 self.reply(Answer::GoOn);
             }
-            let stop = match self.read() {
+            return match self.read() {
                 Read::Stop(stop) => Some(*stop),
                 Read::Dead(status) => self.by_status(status),
                 _ => None,
             };
-            self.keep();
-            return stop;
         }
-        self.keep();
         self.end();
         None
     }

@@ -228,33 +228,17 @@ impl NativeProgram {
     /// What the last execution has printed, to standard output and standard error, as far as it is of interest: at
     /// most its last 8 KiB.
     pub fn output(&self) -> String {
-        let printed = self.printed();
-        let from = printed.len().saturating_sub(MOST_OUTPUT);
-        let text = String::from_utf8_lossy(&printed[from..]).into_owned();
-        if from > 0 { format!("...{text}") } else { text }
-    }
-
-    /// What the last execution has printed: its last bytes, one more than are of interest, if there are as many.
-    pub(crate) fn printed(&self) -> Vec<u8> {
         let mut file = &self.output;
-        let mut bytes = Vec::new();
+        let mut printed = Vec::new();
         let length = file.metadata().map_or(0, |metadata| metadata.len());
         if length > 0 {
             let from = length.saturating_sub(MOST_OUTPUT as u64 + 1);
             // What cannot be read from memory is not there.
-            let _ = file.seek(SeekFrom::Start(from)).and_then(|_| file.read_to_end(&mut bytes));
+            let _ = file.seek(SeekFrom::Start(from)).and_then(|_| file.read_to_end(&mut printed));
         }
-        bytes
-    }
-
-    /// Takes this for what the last execution has printed.
-    pub(crate) fn set_printed(&self, bytes: &[u8]) {
-        self.clear_output();
-        if !bytes.is_empty() {
-            let mut file = &self.output;
-            // There is memory for the few bytes that are of interest, or nothing is shown.
-            let _ = file.rewind().and_then(|()| file.write_all(bytes));
-        }
+        let from = printed.len().saturating_sub(MOST_OUTPUT);
+        let text = String::from_utf8_lossy(&printed[from..]).into_owned();
+        if from > 0 { format!("...{text}") } else { text }
     }
 
     /// Starts it, and waits until it is about to enter `main`.

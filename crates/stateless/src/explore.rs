@@ -3,6 +3,7 @@
 //! It runs what a strategy asks for, follows each execution with clocks and hashes, checks that a replayed
 //! prefix behaves as it did before, keeps to the budgets, and turns what it has seen into a verdict.
 
+mod ahead;
 mod results;
 
 use std::time::{Duration, Instant};
@@ -11,6 +12,8 @@ use selvedge_core::{
     Decision, Gap, Measure, Op, OpKind, Outcome, Schedule, Step, ThreadId, ThreadSet, Verdict,
 };
 
+pub use self::ahead::Ran;
+use self::ahead::TakenOver;
 use self::results::Budget;
 use crate::context_bound::ContextBound;
 use crate::counterexample;
@@ -65,6 +68,18 @@ pub(crate) enum End {
     Stopped(Box<Stop>),
 }
 
+/// Where an execution ended.
+#[derive(Clone, Debug, Default)]
+struct Ended {
+    preemptions: u32,
+    state: StateHash,
+    /// Whether a step of its own ended it.
+    stopped: bool,
+    /// If the strategy ended it: the point where it did, and the threads that could have been chosen there.
+    at: Option<PointRecord>,
+    enabled: ThreadSet,
+}
+
 /// Who decides how an execution goes on after its prefix.
 pub(crate) type Chooser<'a> = &'a mut dyn FnMut(&Point<'_>) -> Choice;
 
@@ -109,12 +124,16 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     /// The states that the current execution has reached after its prefix.
     reached: Vec<StateHash>,
     prefix_length: usize,
+    /// How the last execution ended.
+    ended: Ended,
     observer: Observer,
     foresight: Foresight,
     local_states: LocalStates,
     executions_by_preemptions: Vec<u64>,
     steps: u64,
     longest: usize,
+    /// Whether the last execution was taken over.
+    was_taken_over: bool,
     /// Set while runs are compared to find out where a program is not deterministic.
     pub(crate) comparing: bool,
 }
@@ -151,12 +170,14 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             visited: Visited::default(),
             reached: Vec::new(),
             prefix_length: 0,
+            ended: Ended::default(),
             observer: Observer::default(),
             foresight: Foresight::default(),
             local_states: LocalStates::default(),
             executions_by_preemptions: Vec::new(),
             steps: 0,
             longest: 0,
+            was_taken_over: false,
             comparing: false,
         }
     }
@@ -209,11 +230,11 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             if let Some(reason) = budget.exceeded(&self.settings, bound, progress) {
                 break Some(reason);
             }
-            if self.execution.runs_ahead() {
-                let Settings { yields, max_steps, .. } = self.settings;
-                self.execution.run_ahead(yields, max_steps, &mut |wanted| strategy.ahead(wanted));
+            if self.is_taken_over() && self.execution.runs_ahead() {
+                let Settings { yields, max_steps, coverage, .. } = self.settings;
+                let settings = Settings { yields, max_steps, coverage, ..Settings::default() };
+                self.execution.run_ahead(settings, &mut |wanted| strategy.ahead(wanted));
             }
-            self.foresee(&prefix, strategy);
             let end = self.search_once(&prefix, strategy);
             if self.execution.is_outdated() {
                 break Some("the program has more steps than were counted".into());
@@ -278,21 +299,6 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         Ok(Outcome { verdict, rows, statistics: self.statistics(&budget) })
     }
 
-    /// Runs the executions of a search for their own sake, until one goes wrong or cannot be run; what they show is told
-    /// to nobody but the strategy. For executions that keep what they see: [`Execution::run_ahead`].
-    pub fn run_through(&mut self, strategy: &mut dyn Strategy) {
-        let mut prefix = Prefix::default();
-        self.observer.on = strategy.wants_pending();
-        while strategy.next_prefix(&mut prefix) {
-            self.foresee(&prefix, strategy);
-            let Ok(end) = self.search_once(&prefix, strategy) else { return };
-            if matches!(end, End::Stopped(_)) {
-                return;
-            }
-            strategy.finished(&self.finished(&prefix, &end));
-        }
-    }
-
     /// Finds out what a strategy that strays will most likely decide in the next execution, where that is of use.
     fn foresee<S: Strategy + ?Sized>(&mut self, prefix: &Prefix, strategy: &S) {
         if strategy.strays() && self.observer.on && self.execution.heeds_plans() {
@@ -306,18 +312,41 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         Finished {
             record: &self.record,
             prefix: prefix.decisions.len().min(self.record.len()),
-            preemptions: self.context.preemptions(),
+            preemptions: self.ended.preemptions,
             pruned: matches!(end, End::Pruned),
-            stopped: self.observer.stopped,
-            state: self.happens_before.hash(),
+            stopped: self.ended.stopped,
+            state: self.ended.state,
         }
+    }
+
+    /// Runs one execution of a search, or takes over what was seen of it when it was run ahead of time.
+    fn search_once<S: Strategy + ?Sized>(&mut self, prefix: &Prefix, strategy: &S) -> Result<End, Error> {
+        self.prefix_length = prefix.decisions.len();
+        let mut again = None;
+        while self.is_taken_over()
+            && let prefix = again.as_ref().unwrap_or(prefix)
+            && let Some(ran) = self.execution.was_run(&plan(prefix, &self.settings))
+        {
+            match self.take_over(&ran, prefix, strategy) {
+                TakenOver::Whole(end) => return Ok(end),
+                TakenOver::Until(prefix) => again = Some(prefix),
+                TakenOver::Not => break,
+            }
+        }
+        self.search_live(again.as_ref().unwrap_or(prefix), strategy)
+    }
+
+    /// Whether the strategy learns from what is recorded of an execution, or something is counted in it.
+    fn records<S: Strategy + ?Sized>(&self, strategy: &S) -> bool {
+        strategy.learns() || self.settings.coverage > Coverage::Executions || self.observer.on
     }
 
     /// Runs one execution of a search. For a strategy that learns nothing from it, when nothing is counted
     /// either, only the decisions are recorded, until one goes wrong.
-    fn search_once<S: Strategy + ?Sized>(&mut self, prefix: &Prefix, strategy: &S) -> Result<End, Error> {
+    fn search_live<S: Strategy + ?Sized>(&mut self, prefix: &Prefix, strategy: &S) -> Result<End, Error> {
+        self.foresee(prefix, strategy);
         let mut choose = ByStrategy(strategy);
-        if strategy.learns() || self.settings.coverage > Coverage::Executions || self.observer.on {
+        if self.records(strategy) {
             return self.run_recording::<true, _>(prefix, &mut choose, None);
         }
         let end = self.run_recording::<false, _>(prefix, &mut choose, None)?;
@@ -346,6 +375,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         choose: Chooser<'_>,
         trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
+        self.prefix_length = prefix.decisions.len();
         self.run_recording::<true, _>(prefix, choose, trace)
     }
 
@@ -357,7 +387,6 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         mut trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
         let had_cells = self.has_cells;
-        self.prefix_length = prefix.decisions.len();
         let end = self.run_once::<RECORDS, _>(prefix, &mut *choose, trace.as_deref_mut());
         if !had_cells && self.has_cells && end.is_ok() {
             // The first access to a cell that was ever seen: run this again, with clocks.
@@ -384,6 +413,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             0
         };
         self.reached.clear();
+        self.ended.at = None;
         self.context = ContextBound::default();
         self.happens_before.clear();
         self.clocks = self.has_cells;
@@ -394,16 +424,17 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         self.observer.clear();
         self.local_states.clear();
         self.execution.plan(&Plan {
-            decisions: &prefix.decisions,
-            likely: &prefix.likely,
-            onward: prefix.onward,
             foreseen: &self.foresight.likely,
             ends: self.foresight.ends,
-            yields: self.settings.yields,
+            ..plan(prefix, &self.settings)
         });
         self.foresight.forget();
         self.execution.restart()?;
         let end = self.steps::<RECORDS, _>(prefix, noted, choose, trace);
+        self.was_taken_over = false;
+        self.ended.preemptions = self.context.preemptions();
+        self.ended.state = self.happens_before.hash();
+        self.ended.stopped = self.observer.stopped;
         let at_end = self.execution.finish();
         match (end, at_end) {
             (Ok(End::Complete), Some(stop)) => Ok(End::Stopped(Box::new(stop))),
@@ -489,6 +520,17 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     let prefix = Prefix::of(decisions);
                     return Err(counterexample::first_difference(self, &prefix, step, true));
                 }
+                let choice = PointRecord {
+                    running,
+                    preemptible,
+                    arity,
+                    preemptions,
+                    held_back,
+                    op: Op::default(),
+                    fingerprint,
+                    enabled_at: 0,
+                    enabled_words: 0,
+                };
                 let decision = if let Some(&decision) = prefix.decisions.get(step) {
                     if RECORDS
                         && step + 1 == prefix.decisions.len()
@@ -515,7 +557,11 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     };
                     match choose.choose(&point) {
                         Choice::Take(decision) => decision,
-                        Choice::Prune => return Ok(End::Pruned),
+                        Choice::Prune => {
+                            self.ended.at = Some(choice);
+                            self.ended.enabled.copy_from(allowed);
+                            return Ok(End::Pruned);
+                        }
                     }
                 };
                 self.record.push(decision);
@@ -524,17 +570,6 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     if self.observer.on {
                         self.record.note_state(self.happens_before.hash());
                     }
-                    let choice = PointRecord {
-                        running,
-                        preemptible,
-                        arity,
-                        preemptions,
-                        held_back,
-                        op: Op::default(),
-                        fingerprint,
-                        enabled_at: 0,
-                        enabled_words: 0,
-                    };
                     self.record.push_point(choice, allowed);
                 }
                 decision
@@ -691,6 +726,17 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
     /// How many executions there were with 0, 1, 2, ... preemptions.
     pub fn executions_by_preemptions(&self) -> &[u64] {
         &self.executions_by_preemptions
+    }
+}
+
+/// How an execution is planned to go.
+fn plan<'a>(prefix: &'a Prefix, settings: &Settings<'_>) -> Plan<'a> {
+    Plan {
+        decisions: &prefix.decisions,
+        likely: &prefix.likely,
+        onward: prefix.onward,
+        yields: settings.yields,
+        ..Plan::default()
     }
 }
 

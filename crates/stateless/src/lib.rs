@@ -32,7 +32,7 @@ pub mod strategy;
 
 pub use context_bound::ContextBound;
 pub use coverage::Coverage;
-pub use explore::{Explorer, Progress, explore, replay};
+pub use explore::{Explorer, Progress, Ran, explore, replay};
 pub use gate::Gate;
 pub use happens_before::StateHash;
 pub use program::{

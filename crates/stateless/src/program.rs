@@ -1,10 +1,13 @@
 //! The program under test, as the engine sees it.
 
 use std::fmt;
+use std::sync::Arc;
 
 use selvedge_core::{Decision, Location, MemoryOrder, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
 
+use crate::explore::Ran;
 use crate::gate::Gate;
+use crate::settings::Settings;
 use crate::strategy::{Strategy, Wanted};
 
 /// A program that can be run again and again. It must do the same whenever it is given the same decisions.
@@ -76,8 +79,13 @@ pub trait Execution {
         false
     }
 
-    /// Prepares later runs, with a copy of the search that says which these are.
-    fn run_ahead(&mut self, _yields: Option<u32>, _max_steps: usize, _search: Ahead<'_>) {}
+    /// Prepares later runs, with a copy of the search that says which these are, and what it has set.
+    fn run_ahead(&mut self, _settings: Settings<'static>, _search: Ahead<'_>) {}
+
+    /// The run with this plan, if it was prepared. If not, it comes next.
+    fn was_run(&mut self, _plan: &Plan<'_>) -> Option<Arc<Ran>> {
+        None
+    }
 
     /// Begins a new run: thread 0 exists and is about to start.
     fn restart(&mut self) -> Result<(), LaunchError>;

@@ -95,6 +95,20 @@ impl Details {
         let signals = before.signals.partition_point(|signal| (signal.0 as usize) < kept);
         self.signals.extend_from_slice(&before.signals[..signals]);
     }
+    /// Goes on as another execution did, up to before a decision of it, with what became known there.
+    fn go_on_as(&mut self, other: &Details, to: usize) {
+        let points = (to + 1).min(other.pending_at.len());
+        let pending = other.pending_at.get(to + 1).map_or(other.pending.len(), |end| *end as usize);
+        self.pending.extend_from_slice(&other.pending[self.pending.len()..pending]);
+        self.pending_at.extend_from_slice(&other.pending_at[self.pending_at.len().min(points)..points]);
+        self.states.extend_from_slice(&other.states[self.states.len()..to.min(other.states.len())]);
+        let threads = other.states.get(to).map_or(other.names.len(), |(_, threads)| *threads as usize);
+        self.names.extend_from_slice(&other.names[self.names.len()..threads]);
+        let changes = other.changes[self.changes.len()..].iter();
+        self.changes.extend(changes.take_while(|change| (change.0 as usize) < to));
+        let signals = other.signals[self.signals.len()..].iter();
+        self.signals.extend(signals.take_while(|signal| (signal.0 as usize) < to));
+    }
 }
 
 impl Record {
@@ -228,6 +242,48 @@ impl Record {
             self.details.begin_as(&before.details, kept);
         }
         kept
+    }
+
+    /// Whether this can go on as another execution did that begins with the same decisions: as much is noted of them here
+    /// as there. Takes over the words that objects have at first.
+    pub(crate) fn can_go_on_as(&mut self, other: &Record) -> bool {
+        let from = self.decisions.len();
+        let (ours, theirs) = (&mut self.details, &other.details);
+        let is_next =
+            |length: usize, begins: Option<u32>| begins.is_none_or(|begin| begin as usize == length);
+        let fits = from <= other.decisions.len()
+            && is_next(self.words.len(), other.points.get(from).map(|point| point.enabled_at))
+            && is_next(ours.pending.len(), theirs.pending_at.get(from).copied())
+            && ours.changes.len() == theirs.changes.partition_point(|change| (change.0 as usize) < from)
+            && ours.signals.len() == theirs.signals.partition_point(|signal| (signal.0 as usize) < from)
+            && ours.names.len() <= theirs.names.len();
+        if fits {
+            ours.initial.clone_from(&theirs.initial);
+        }
+        fits
+    }
+
+    /// Goes on as another execution did, up to before a decision of it, with what became known there; or with the
+    /// number of its decisions, to its end.
+    pub(crate) fn go_on_as(&mut self, other: &Record, to: usize) {
+        let from = self.decisions.len();
+        self.decisions.extend_from_slice(&other.decisions[from..to]);
+        if !other.points.is_empty() {
+            let words = other.points.get(to).map_or(other.words.len(), |point| point.enabled_at as usize);
+            self.words.extend_from_slice(&other.words[self.words.len()..words]);
+            self.points.extend_from_slice(&other.points[from..to]);
+        }
+        self.details.go_on_as(&other.details, to);
+    }
+
+    /// How many bytes it takes, about.
+    pub(crate) fn size(&self) -> usize {
+        let details = &self.details;
+        size_of_val(&self.decisions[..])
+            + size_of_val(&self.points[..])
+            + size_of_val(&self.words[..])
+            + size_of_val(&details.pending[..])
+            + size_of_val(&details.states[..])
     }
 
     /// Adds a decision.

@@ -14,7 +14,7 @@ use crate::strategy::Strategy;
 
 impl<E: Execution + ?Sized> Explorer<'_, E> {
     pub(super) fn count(&mut self, end: &End, executions: u64) {
-        let preemptions = self.context.preemptions();
+        let preemptions = self.ended.preemptions;
         let index = preemptions as usize;
         if index >= self.executions_by_preemptions.len() {
             self.executions_by_preemptions.resize(index + 1, 0);
@@ -23,7 +23,7 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         self.steps += self.record.len() as u64;
         self.longest = self.longest.max(self.record.len());
         if self.settings.coverage > Coverage::Executions && !matches!(end, End::Pruned) {
-            self.visited.order(self.happens_before.hash(), preemptions);
+            self.visited.order(self.ended.state, preemptions);
         }
         if self.settings.coverage >= Coverage::States {
             for &state in self.local_states.reached() {

@@ -62,6 +62,8 @@ macro_rules! as_the_inner_one_says {
     };
 }
 
+pub(crate) use as_the_inner_one_says;
+
 impl Execution for Listener<'_> {
     fn plan(&mut self, plan: &Plan<'_>) {
         self.planned = [plan.decisions, plan.likely, plan.foreseen].concat();

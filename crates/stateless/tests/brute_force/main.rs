@@ -10,6 +10,7 @@ mod foreseen;
 mod foresight;
 mod mutants;
 mod spy;
+mod taken_over;
 
 use compare::{Case, Verified};
 use selvedge_testgen::{Limits, Program, Theme, generate, smaller};

@@ -1,0 +1,227 @@
+//! Executions that are run ahead of time: by one explorer, and taken over by another as it saw them.
+//!
+//! What an execution does depends on nothing but its decisions. So another explorer need not follow it again, step by step:
+//! what was recorded of it is all that a strategy learns from. But the strategy is asked at each of its points, as if it ran
+//! now, because it may know more by now. Where it decides otherwise, the execution is run, and goes that way.
+
+use selvedge_core::{Decision, ThreadSet};
+
+use super::{End, Explorer};
+use crate::coverage::Coverage;
+use crate::happens_before::StateHash;
+use crate::program::Execution;
+use crate::record::Record;
+use crate::strategy::{Choice, Point, Prefix, Strategy};
+
+/// An execution that was run ahead of time and in which nothing went wrong, as the engine saw it.
+///
+/// ```
+/// use selvedge_stateless::Ran;
+/// assert!(Ran::default().size() >= size_of::<Ran>());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Ran {
+    /// If the strategy ended it, with one point more than decisions.
+    record: Record,
+    /// How many of its decisions were given as its prefix.
+    prefix: usize,
+    preemptions: u32,
+    state: StateHash,
+    /// The states that it reached after its prefix, where they are counted.
+    reached: Vec<StateHash>,
+    /// The strategy ended it.
+    pruned: bool,
+    /// Accesses to tracked cells were followed; if not, there were none.
+    clocks: bool,
+    /// The next steps of threads were noted.
+    observed: bool,
+}
+
+impl Ran {
+    /// How many bytes it takes, about.
+    ///
+    /// ```
+    /// assert!(selvedge_stateless::Ran::default().size() < 1_000);
+    /// ```
+    pub fn size(&self) -> usize {
+        size_of::<Ran>() + self.record.size() + size_of_val(&self.reached[..])
+    }
+}
+
+/// How far an execution could be taken over.
+pub(super) enum TakenOver {
+    /// All of it.
+    Whole(End),
+    /// Up to where the strategy decides otherwise: it is to begin like this.
+    Until(Prefix),
+    /// It does not fit.
+    Not,
+}
+
+impl<E: Execution + ?Sized> Explorer<'_, E> {
+    /// Runs the executions of a search for the sake of another, until one goes wrong or cannot be run. What they show is
+    /// told to the strategy, and each that was run, not taken over, is given to `keep`, which may [copy](Self::copy_last) it;
+    /// nothing is, where it went wrong.
+    pub fn run_through(&mut self, strategy: &mut dyn Strategy, keep: &mut dyn FnMut(Option<&Self>)) {
+        let mut prefix = Prefix::default();
+        self.observer.on = strategy.wants_pending();
+        while strategy.next_prefix(&mut prefix) {
+            self.was_taken_over = false;
+            match self.search_once(&prefix, strategy) {
+                Ok(End::Stopped(_)) | Err(_) => return keep(None),
+                Ok(end) => {
+                    if !self.was_taken_over {
+                        keep(Some(self));
+                    }
+                    strategy.finished(&self.finished(&prefix, &end));
+                }
+            }
+        }
+    }
+
+    /// Copies the last execution, in which nothing went wrong.
+    pub fn copy_last(&self, run: &mut Ran) {
+        run.record.clear();
+        let fits = run.record.can_go_on_as(&self.record);
+        debug_assert!(fits, "nothing can be different yet");
+        run.record.go_on_as(&self.record, self.record.len());
+        run.prefix = self.prefix_length;
+        run.preemptions = self.ended.preemptions;
+        run.state = self.ended.state;
+        run.reached.clone_from(&self.reached);
+        run.pruned = self.ended.at.is_some();
+        run.clocks = self.clocks;
+        run.observed = self.observer.on;
+        if let Some(point) = self.ended.at
+            && !self.record.points().is_empty()
+        {
+            if self.observer.on {
+                run.record.note_state(self.ended.state);
+            }
+            run.record.push_point(point, &self.ended.enabled);
+        }
+    }
+
+    /// Whether executions are taken over at all: what is not kept of them is which local states they were in.
+    pub(super) fn is_taken_over(&self) -> bool {
+        self.settings.coverage < Coverage::LocalStates && !self.comparing
+    }
+
+    /// Takes an execution over that begins with a prefix, as far as the strategy decides as it went.
+    pub(super) fn take_over<S: Strategy + ?Sized>(
+        &mut self,
+        ran: &Ran,
+        prefix: &Prefix,
+        strategy: &S,
+    ) -> TakenOver {
+        let given = prefix.decisions.len();
+        let theirs = &ran.record;
+        let records = self.records(strategy);
+        let expected = |at: usize, fingerprint: u64| {
+            theirs.points().get(at).is_none_or(|point| point.fingerprint == fingerprint)
+        };
+        // What begins as the execution before did must look the same; if not, it is run, and that found out.
+        let common = self.record.decisions().iter().zip(theirs.decisions());
+        let common = common.take_while(|(ours, theirs)| ours == theirs).count();
+        let looks_the_same =
+            self.record.points().get(common).is_none_or(|ours| expected(common, ours.fingerprint))
+                && prefix.expect.is_none_or(|fingerprint| given > 0 && expected(given - 1, fingerprint));
+        let fits = ran.prefix == self.prefix_length
+            && theirs.len() >= given
+            && records != theirs.points().is_empty()
+            && ran.observed == self.observer.on
+            && looks_the_same;
+        if !fits {
+            return TakenOver::Not;
+        }
+        std::mem::swap(&mut self.record, &mut self.previous);
+        if records && self.clocks == self.has_cells {
+            self.record.begin_as(&self.previous, &prefix.decisions, self.observer.on);
+        } else {
+            self.record.clear();
+        }
+        if !self.record.can_go_on_as(theirs) {
+            std::mem::swap(&mut self.record, &mut self.previous);
+            return TakenOver::Not;
+        }
+        self.was_taken_over = true;
+        self.clocks = ran.clocks;
+        self.has_cells |= ran.clocks;
+        let mut enabled = std::mem::take(&mut self.allowed);
+        let ends = if records { self.first_otherwise(ran, given, strategy, &mut enabled) } else { None };
+        self.allowed = enabled;
+        self.ended.at = None;
+        self.ended.stopped = false;
+        let length = match ends {
+            // It goes as it went.
+            None => {
+                self.record.go_on_as(theirs, theirs.len());
+                self.ended.preemptions = ran.preemptions;
+                self.ended.state = ran.state;
+                self.reached.clone_from(&ran.reached);
+                self.fair_cut |= theirs.points().iter().any(|point| point.held_back);
+                return TakenOver::Whole(if ran.pruned { End::Pruned } else { End::Complete });
+            }
+            Some((length, Choice::Take(decision))) => {
+                let mut decisions = theirs.decisions()[..length].to_vec();
+                decisions.push(decision);
+                let onward = prefix.onward;
+                return TakenOver::Until(Prefix { decisions, onward, ..Prefix::default() });
+            }
+            Some((length, Choice::Prune)) => length,
+        };
+        if !self.observer.on {
+            // Which states it has reached until then is not known.
+            return TakenOver::Not;
+        }
+        let point = &theirs.points()[length];
+        self.ended.preemptions = point.preemptions;
+        self.ended.state = theirs.state(length);
+        self.fair_cut |= theirs.points()[..=length].iter().any(|point| point.held_back);
+        self.reached.clear();
+        if self.settings.coverage >= Coverage::States {
+            let whole = |at: &usize| theirs.points()[*at].arity == 0;
+            let first = self.prefix_length.max(1);
+            self.reached.extend((first..=length).filter(whole).map(|at| theirs.state(at)));
+        }
+        TakenOver::Whole(End::Pruned)
+    }
+
+    /// The first decision of an execution that the strategy would take otherwise now, and how. What comes before it is
+    /// recorded then.
+    fn first_otherwise<S: Strategy + ?Sized>(
+        &mut self,
+        ran: &Ran,
+        given: usize,
+        strategy: &S,
+        enabled: &mut ThreadSet,
+    ) -> Option<(usize, Choice)> {
+        let theirs = &ran.record;
+        for (step, point) in theirs.points().iter().enumerate().skip(given) {
+            let mut state = StateHash::default();
+            if self.observer.on {
+                state = theirs.state(step);
+            }
+            self.record.go_on_as(theirs, step);
+            enabled.copy_from_words(theirs.enabled_words(point));
+            let choice = strategy.choose(&Point {
+                step,
+                arity: point.arity,
+                enabled,
+                held_back: point.held_back,
+                running: point.running,
+                preemptible: point.preemptible,
+                preemptions: point.preemptions,
+                decisions: &theirs.decisions()[..step],
+                record: &self.record,
+                state,
+            });
+            let went =
+                theirs.decisions().get(step).map_or(Choice::Prune, |went: &Decision| Choice::Take(*went));
+            if choice != went {
+                return Some((step, choice));
+            }
+        }
+        None
+    }
+}
