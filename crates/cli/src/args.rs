@@ -108,6 +108,9 @@ pub(crate) struct Options {
     /// Stop after so many executions
     #[arg(long, value_name = "N")]
     pub(crate) max_executions: Option<u64>,
+    /// Take an execution that has not ended after N steps for one that never does (20000)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_steps: Option<u32>,
     /// Stop after this time: 30s, 10m, 2h
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<Time>,
@@ -184,6 +187,7 @@ impl Options {
             value("--goal", &self.goal),
             value("--threads", &self.threads),
             value("--max-executions", &self.max_executions),
+            value("--max-steps", &self.max_steps),
             value("--time", &self.time),
             value("--memory", &self.memory.map(|memory| memory.0)),
             value("--jobs", &self.jobs),

@@ -51,6 +51,7 @@ const STATELESS: &[&str] = &[
     "--strategy",
     "--race-mode",
     "--max-executions",
+    "--max-steps",
     "--time",
     "--seed",
 ];
@@ -58,6 +59,15 @@ const STATELESS: &[&str] = &[
 impl FrontEnd {
     fn has(&self, option: &str) -> bool {
         self.options.iter().any(|group| group.contains(&option))
+    }
+}
+
+/// The compiler of a source file of C or C++.
+fn compiler(path: &Path) -> Option<&'static str> {
+    match path.extension()?.to_str()? {
+        "c" => Some("cc"),
+        "C" | "cc" | "cpp" | "cxx" | "c++" => Some("c++"),
+        _ => None,
     }
 }
 
@@ -112,6 +122,12 @@ pub(crate) fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         );
     }
     let Some(front_end) = FRONT_ENDS.iter().find(|front_end| (front_end.accepts)(request.file)) else {
+        if let Some(compiler) = compiler(request.file) {
+            bail!(
+                "{path} is the source of a program; compile it and give the executable: \
+                 selvedge {compiler} -g {path} -o PROGRAM, then selvedge check ./PROGRAM"
+            );
+        }
         bail!("{path} is of a kind that Selvedge does not check; it takes\n{}", supported());
     };
     if request.filter.is_some() && !front_end.filters {

@@ -37,6 +37,9 @@ impl Words<'_> {
             let owner = self.mirror.threads.iter().position(|thread| thread.object as usize == index);
             return owner.map_or_else(|| "a thread".into(), |owner| self.thread(owner));
         }
+        if state.kind == object::SIGNALS {
+            return "the process".into();
+        }
         match self.symbols.variable(state.address, size) {
             Some(name) => format!("{kind} {name}"),
             None => {
@@ -67,7 +70,10 @@ impl Words<'_> {
             op::READ_LOCK => format!("read-lock {name}"),
             op::TRY_READ_LOCK => format!("try to read-lock {name}"),
             op::READ_UNLOCK => format!("read-unlock {name}"),
+            // A futex has no mutex.
+            op::WAIT if operation.also == 0 => format!("wait on {name}"),
             op::WAIT => format!("wait on {name}, unlocking {also}"),
+            op::WAKE if operation.also == 0 => format!("wake from {name}"),
             op::WAKE => format!("wake from {name}, locking {also}"),
             op::NOTIFY_ONE => format!("signal {name}"),
             op::NOTIFY_ALL => format!("broadcast {name}"),
@@ -102,10 +108,6 @@ impl Words<'_> {
         if step.operation.timed_out {
             text.push_str(" (timed out)");
         }
-        if !step.spawned.is_empty() {
-            let names: Vec<_> = step.spawned.iter().map(|thread| self.thread(*thread)).collect();
-            text.push_str(&format!(", then create {}", names.join(", ")));
-        }
         let value = match step.note {
             note::TAKEN => Some("taken".to_string()),
             note::BUSY if step.operation.kind == op::TAKE => Some("it is 0".into()),
@@ -120,7 +122,16 @@ impl Words<'_> {
             note::CHANGED => Some(format!("{} -> {}", step.numbers[0], step.numbers[1])),
             _ => None,
         };
-        Description { text, value, location: self.symbols.location(&step.places) }
+        if step.spawned.is_empty() {
+            return Description { text, value, location: self.symbols.location(&step.places) };
+        }
+        // The value is the operation's, and not that of what comes after it.
+        if let Some(value) = value {
+            text.push_str(&format!(": {value}"));
+        }
+        let names: Vec<_> = step.spawned.iter().map(|thread| self.thread(*thread)).collect();
+        text.push_str(&format!(", then create {}", names.join(", ")));
+        Description { text, value: None, location: self.symbols.location(&step.places) }
     }
 
     /// Why a thread cannot go on; empty if it has ended.
@@ -140,6 +151,9 @@ impl Words<'_> {
         };
         let name = self.named(operation.object);
         let text = match operation.kind {
+            op::WAKE if operation.also == 0 => {
+                format!("waits on {name} to be woken, and no thread is left that could")
+            }
             op::WAKE if !thread.signalled => format!(
                 "waits on {name} to be signalled, and no thread is left that could: a signal that came before the \
                  wait is lost"

@@ -73,8 +73,8 @@ pub(crate) struct NativeExecution<'a> {
     foresight: i32,
     /// How long executions take, on average.
     usual: Duration,
-    /// The program stopped answering.
-    lost: Option<Stop>,
+    /// The program stopped answering, and why; what it has logged is read first.
+    lost: Option<String>,
     company: Company,
     /// For a scout: the execution is run elsewhere, or of no interest any more.
     leaves: bool,
@@ -179,10 +179,16 @@ impl<'a> NativeExecution<'a> {
                 continue;
             }
             let doing = stuck::explain(self.zygote.execution().unwrap_or(0), |_| false);
+            let remedy = self.program.remedy();
             self.give_up(format!(
-                "a thread has left our control: the program has not come to a scheduling point for {} s; {doing}",
+                "a thread has left our control: the program has not come to a scheduling point for {} s; \
+                 {doing}{remedy}",
                 patience.as_secs()
             ));
+            self.zygote.interrupt_execution();
+            if self.zygote.area.wait(10 * SLICE) {
+                return;
+            }
             // It is ended, once it has begun, and reaped, and then it is this side's turn.
             loop {
                 self.zygote.kill_execution();
@@ -195,9 +201,14 @@ impl<'a> NativeExecution<'a> {
 
     #[cold]
     fn give_up(&mut self, message: String) {
-        let location = self.mirror.threads.get(self.current as usize);
-        let location = location.and_then(|thread| self.symbols.location(&thread.places));
-        self.lost = Some(Stop { kind: StopKind::Unsupported, message, location });
+        self.lost = Some(message);
+    }
+
+    /// Why the program stopped answering, if it did.
+    fn is_lost(&mut self) -> Option<Box<Stop>> {
+        let message = self.lost.take()?;
+        self.next = Next::Nothing;
+        Some(Box::new(Stop { kind: StopKind::Unsupported, message, location: None }))
     }
 
     /// Tells the program what it has asked for.
@@ -214,11 +225,10 @@ impl<'a> NativeExecution<'a> {
     /// Reads the log up to the end of a step.
     fn read(&mut self) -> Read {
         loop {
-            if let Some(stop) = self.lost.take() {
-                self.next = Next::Nothing;
-                return Read::Stop(Box::new(stop));
-            }
             let Some(record) = self.record() else {
+                if let Some(stop) = self.is_lost() {
+                    return Read::Stop(stop);
+                }
                 self.next = Next::Nothing;
                 return Read::Dead(self.status().unwrap_or(0));
             };
@@ -235,8 +245,9 @@ impl<'a> NativeExecution<'a> {
                 }
                 tag::STOP => {
                     self.next = Next::Nothing;
-                    self.step.operation = protocol::Op::unpack(record[6]);
-                    self.step.note = record[7];
+                    self.step.operation = protocol::Op::unpack(record[5]);
+                    self.step.note = record[1] >> 32;
+                    self.step.numbers = [record[6], record[7]];
                     return Read::Stop(Box::new(self.stop(&record)));
                 }
                 tag::FULL => self.reply(Answer::GoOn),
@@ -274,7 +285,8 @@ impl<'a> NativeExecution<'a> {
             && let Some(object) = (performed.object as usize).checked_sub(1)
             && let Some(condvar) = self.mirror.objects.get_mut(object)
         {
-            condvar.missed = true;
+            // To wake a futex in vain is as usual as not to.
+            condvar.missed = condvar.kind == protocol::object::CONDVAR;
         }
     }
 
@@ -368,7 +380,7 @@ impl<'a> NativeExecution<'a> {
 
     /// What a record says that went wrong.
     fn stop(&self, record: &protocol::Record) -> Stop {
-        let kind = match record[1] {
+        let kind = match u64::from(record[1] as u32) {
             stop::ASSERTION => StopKind::Violation(ViolationKind::Assertion),
             stop::CRASH => StopKind::Violation(ViolationKind::Crash),
             stop::MISUSE => StopKind::Violation(ViolationKind::Misuse),
@@ -378,7 +390,8 @@ impl<'a> NativeExecution<'a> {
             _ => StopKind::Unsupported,
         };
         let places = [record[2], record[3], record[4]];
-        let mut message = self.zygote.area.text();
+        let given_up = self.lost.as_ref().filter(|_| u64::from(record[1] as u32) == stop::GIVEN_UP);
+        let mut message = given_up.cloned().unwrap_or_else(|| self.zygote.area.text());
         let thread = (record[0] >> 32) as usize;
         if matches!(kind, StopKind::Violation(_)) {
             message = format!("{}: {message}", self.words().thread(thread));
@@ -387,7 +400,8 @@ impl<'a> NativeExecution<'a> {
             let calls: Vec<_> =
                 places.iter().filter_map(|place| self.symbols.function(place.checked_sub(1)?)).collect();
             if !calls.is_empty() {
-                message.push_str(&format!("; called by {}", calls.join(", called by ")));
+                let how = if given_up.is_some() { "it is in" } else { "called by" };
+                message.push_str(&format!("; {how} {}", calls.join(", called by ")));
             }
         }
         Stop { kind, message, location: self.symbols.location(&places) }
@@ -616,6 +630,9 @@ impl Execution for NativeExecution<'_> {
                 self.decide(decision);
             }
             Next::Taken(_) => {
+                if let Some(stop) = self.is_lost() {
+                    return Event::Stopped(self.pending(ThreadId(self.current)), stop);
+                }
                 self.foresight = (self.foresight - 32).max(BLIND);
                 if let Err(stop) = self.begin_again() {
                     return Event::Stopped(self.pending(ThreadId(self.current)), Box::new(stop));

@@ -19,7 +19,7 @@ use crate::ahead::{Ahead, Company, Counts, Course, Pool};
 use crate::area::{SharedArea, memory_file};
 use crate::cores::Core;
 use crate::execution::NativeExecution;
-use crate::protocol::{AREA_VARIABLE, BIND_MARK, onward};
+use crate::protocol::{AREA_VARIABLE, ASKS_WHERE, BIND_MARK, onward};
 
 /// The runtime, as `build.rs` has built it.
 pub(crate) const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libselvedge_pthread.so"));
@@ -64,6 +64,8 @@ pub struct NativeProgram {
     race_mode: bool,
     nondet: (i32, i32),
     suspects: Vec<String>,
+    /// It calls the library of OpenMP.
+    has_openmp: bool,
     jobs: u32,
     eager: bool,
     ahead: Arc<Counts>,
@@ -97,6 +99,7 @@ impl NativeProgram {
             race_mode: false,
             nondet: (0, 2),
             suspects: found.suspects,
+            has_openmp: found.has_openmp,
             jobs: 1,
             eager: false,
             ahead: Arc::default(),
@@ -194,6 +197,7 @@ impl NativeProgram {
             race_mode: self.race_mode,
             nondet: self.nondet,
             suspects: Vec::new(),
+            has_openmp: self.has_openmp,
             jobs: 1,
             eager: self.eager,
             ahead: Arc::default(),
@@ -324,6 +328,15 @@ impl NativeProgram {
         self.patience
     }
 
+    /// What may help, if it does not come back.
+    pub(crate) fn remedy(&self) -> &'static str {
+        if self.has_openmp {
+            "; the threads of OpenMP are not controlled: run it with OMP_THREAD_LIMIT=1, or build it without OpenMP"
+        } else {
+            ""
+        }
+    }
+
     /// Forgets what was printed.
     pub(crate) fn clear_output(&self) {
         if self.output.metadata().is_ok_and(|metadata| metadata.len() > 0) {
@@ -387,6 +400,15 @@ impl Zygote {
         Some(self.area.get().pid.load(Ordering::Acquire)).filter(|pid| *pid != 0)
     }
 
+    /// Asks an execution that does not come back where it is. If it says so, it has ended.
+    pub(crate) fn interrupt_execution(&self) {
+        if let Some(pid) = self.execution() {
+            let pid = pid as libc::pid_t;
+            // SAFETY: as in `kill_execution`. Threads take turns on the first.
+            unsafe { libc::syscall(libc::SYS_tgkill, pid, pid, ASKS_WHERE) };
+        }
+    }
+
     /// Ends the process of an execution that does not come back, if it has begun.
     pub(crate) fn kill_execution(&self) {
         if let Some(pid) = self.execution() {
@@ -446,6 +468,7 @@ const SUSPECTS: [(&str, &[&str]); 5] = [
 struct Found {
     cancels: bool,
     is_instrumented: bool,
+    has_openmp: bool,
     suspects: Vec<String>,
 }
 
@@ -485,10 +508,17 @@ fn examine(data: &[u8]) -> Result<Found, String> {
             "needs the program interpreter {interpreter}, which is not here; install it, or build it on this system"
         ));
     }
-    let asks = |name: &str| {
-        file.dynamic_symbols()
-            .any(|symbol| symbol.is_undefined() && symbol.name().is_ok_and(|found| found == name))
+    let asks_for = |is_it: &dyn Fn(&str) -> bool| {
+        file.dynamic_symbols().any(|symbol| symbol.is_undefined() && symbol.name().is_ok_and(is_it))
     };
+    let asks = |name: &str| asks_for(&|found| found == name);
+    if asks("__asan_init") {
+        return Err(
+            "is built with the address sanitizer, which takes over what Selvedge does; build it without \
+                    -fsanitize=address"
+                .into(),
+        );
+    }
     let suspects = SUSPECTS.iter().filter_map(|(what, names)| {
         let asked: Vec<_> = names.iter().copied().filter(|name| asks(name)).collect();
         (!asked.is_empty()).then(|| format!("{what} ({})", asked.join(", ")))
@@ -496,6 +526,8 @@ fn examine(data: &[u8]) -> Result<Found, String> {
     Ok(Found {
         cancels: asks("pthread_cancel"),
         is_instrumented: asks("__tsan_init"),
+        // gcc's and clang's.
+        has_openmp: asks_for(&|name| name.starts_with("GOMP_parallel") || name.starts_with("__kmpc_fork")),
         suspects: suspects.collect(),
     })
 }

@@ -25,12 +25,16 @@ pub struct Search {
     pub max_executions: Option<u64>,
     /// Stop after so long.
     pub time: Option<Duration>,
+    /// An execution that has not ended after so many steps is a violation (20,000 by default).
+    pub max_steps: Option<usize>,
 }
 
 impl Search {
     fn settings(&self) -> Settings<'static> {
         let (max_executions, time_limit) = (self.max_executions, self.time);
-        let limits = Settings { max_executions, time_limit, ..Settings::default() };
+        let defaults = Settings::default();
+        let max_steps = self.max_steps.unwrap_or(defaults.max_steps);
+        let limits = Settings { max_executions, time_limit, max_steps, ..defaults };
         self.strategy.settings(&self.parameters, limits)
     }
 

@@ -147,7 +147,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, old: *
         1 => {
             let message: &[&[u8]] =
                 &[b"the program asks for asynchronous cancellation, which is not supported"];
-            rt().stop(stop::UNSUPPORTED, frame!(), 0, message);
+            rt().stop(stop::UNSUPPORTED, frame!(), message);
         }
         _ => return EINVAL,
     }

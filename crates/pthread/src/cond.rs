@@ -35,7 +35,6 @@ pub(crate) fn wait(condvar: *mut c_void, mutex: *mut c_void, deadline: Option<u6
         rt().stop(
             stop::MISUSE,
             frame,
-            0,
             &[b"a thread waits on a condition variable with a mutex that it does not hold"],
         );
     }

@@ -5,12 +5,14 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use crate::again;
-use crate::protocol::stop;
+use crate::protocol::{ASKS_WHERE, stop};
 use crate::runtime::{is_on, rt};
 use crate::site::{Frame, frame};
 use crate::sys::{self, SigAction, SignalStack, real};
 
-const SIGNALS: [(c_int, &[u8]); 5] = [
+const SIGNALS: [(c_int, &[u8]); 6] = [
+    // The C library itself does not call the `abort` that stands in for its own.
+    (6, b"aborted, by the C library (see what it has printed) or by a signal that the program sends itself"),
     (11, b"segmentation fault"),
     (7, b"bus error"),
     (8, b"arithmetic error"),
@@ -34,7 +36,7 @@ pub(crate) fn catch_signals() -> bool {
     use_signal_stack();
     let mut has_all = true;
     let all = SIGNALS.iter().map(|(signal, _)| (*signal, crashed as Handler));
-    for (signal, handler) in all.chain([(SIGSYS, called as Handler)]) {
+    for (signal, handler) in all.chain([(SIGSYS, called as Handler), (ASKS_WHERE, given_up as Handler)]) {
         let mut old = SigAction { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
         // SAFETY: the action is a local.
         unsafe { sys::sigaction(signal, std::ptr::null(), &raw mut old) };
@@ -49,11 +51,16 @@ pub(crate) fn catch_signals() -> bool {
 
 type Handler = unsafe extern "C" fn(c_int, *const u8, *mut u8);
 
+/// The context of a call of the system that was caught and is being made; null if there is none.
+static CALLER: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+
 /// The program has called the system, where that is caught.
 unsafe extern "C" fn called(_: c_int, information: *const u8, context: *mut u8) {
+    CALLER.store(context, Ordering::Relaxed);
     // siginfo_t has the number of the call at 24; ucontext_t the registers from 40.
     // SAFETY: the kernel gives both.
     unsafe { again::caught_call(*information.add(24).cast::<c_int>(), &mut *context.add(40).cast()) }
+    CALLER.store(std::ptr::null_mut(), Ordering::Relaxed);
 }
 
 /// A number in hexadecimal.
@@ -69,13 +76,29 @@ fn hexadecimal(mut number: usize, text: &mut [u8; 16]) -> &[u8] {
     }
 }
 
+/// Where a signal has come.
+///
+/// # Safety
+/// The context is the kernel's.
+unsafe fn interrupted(context: *const u8) -> Frame {
+    // ucontext_t has the registers from 40, of which 10 is rbp, 15 rsp, 16 rip.
+    // SAFETY: the caller's.
+    let register = |index: usize| unsafe { *(context.add(40 + 8 * index).cast::<usize>()) };
+    Frame { call: register(16) + 1, outer: register(10), stack: register(15) }
+}
+
+/// The controlling side waits no longer.
+unsafe extern "C" fn given_up(_: c_int, _: *const u8, context: *mut u8) {
+    let caller = CALLER.load(Ordering::Relaxed);
+    // SAFETY: the kernel gives it, and has given that of the call, which is not over.
+    let frame = unsafe { interrupted(if caller.is_null() { context } else { caller }) };
+    rt().stop(stop::GIVEN_UP, frame, &[]);
+}
+
 unsafe extern "C" fn crashed(signal: c_int, information: *const u8, context: *mut u8) {
-    // siginfo_t has the address at 16; ucontext_t the registers from 40, of which 10 is rbp, 15 rsp, 16 rip.
+    // siginfo_t has the address at 16.
     // SAFETY: the kernel gives both.
-    let (address, frame, stack, place) = unsafe {
-        let register = |index: usize| *(context.add(40 + 8 * index).cast::<usize>());
-        (*(information.add(16).cast::<usize>()), register(10), register(15), register(16))
-    };
+    let (address, frame) = unsafe { (*(information.add(16).cast::<usize>()), interrupted(context)) };
     if signal == 11 && again::caught_access(address) {
         return;
     }
@@ -88,8 +111,7 @@ unsafe extern "C" fn crashed(signal: c_int, information: *const u8, context: *mu
         _ => [b"", b""],
     };
     let close: &[u8] = if (signal == 11 || signal == 7) && address < 4096 { b")" } else { b"" };
-    let frame = Frame { call: place + 1, outer: frame, stack };
-    runtime.stop(stop::CRASH, frame, address, &[name, on_address[0], on_address[1], close]);
+    runtime.stop(stop::CRASH, frame, &[name, on_address[0], on_address[1], close]);
 }
 
 /// What `assert` calls.
@@ -106,7 +128,7 @@ pub(crate) unsafe extern "C-unwind" fn __assert_fail(
     if is_on() {
         // SAFETY: C strings.
         let text = unsafe { std::slice::from_raw_parts(assertion.cast::<u8>(), sys::strlen(assertion)) };
-        rt().stop(stop::ASSERTION, frame!(), 0, &[b"assertion failed: ", text]);
+        rt().stop(stop::ASSERTION, frame!(), &[b"assertion failed: ", text]);
     }
     // SAFETY: passed on.
     unsafe {
@@ -200,7 +222,7 @@ pub(crate) unsafe extern "C-unwind" fn abort() -> ! {
             Some(None) => [b"std::terminate was called", b""],
             None => [b"abort was called", b""],
         };
-        rt().stop(stop::CRASH, frame, 0, &message);
+        rt().stop(stop::CRASH, frame, &message);
     }
     // SAFETY: passed on.
     unsafe { real!(c"abort", fn())() };

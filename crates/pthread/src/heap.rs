@@ -1,11 +1,12 @@
 //! Freed memory: it rests for a while before it is used again, so that freeing it twice, and using it, is found.
 //!
 //! Memory is the C library's. What is freed is overwritten and kept in a queue of the last blocks; it goes back to the
-//! C library when the queue is full. Which blocks are in it depends on the execution alone.
+//! C library when the queue is full. Which blocks are in it depends on the execution alone. What cannot be a block, by
+//! where it is or by what the C library keeps before and after each, is not taken for one.
 
 use std::cell::UnsafeCell;
-use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::memory;
 use crate::protocol::stop;
@@ -22,20 +23,25 @@ const FREED: u8 = 0xDB;
 struct Queue {
     blocks: [(usize, usize); BLOCKS],
     next: usize,
+    /// Where blocks have been, from and to.
+    span: (usize, usize),
 }
 struct Shared(UnsafeCell<Queue>);
 // SAFETY: used by the current thread only; see the runtime's access protocol.
 unsafe impl Sync for Shared {}
-static QUEUE: Shared = Shared(UnsafeCell::new(Queue { blocks: [(0, 0); BLOCKS], next: 0 }));
+static QUEUE: Shared = Shared(UnsafeCell::new(Queue { blocks: [(0, 0); BLOCKS], next: 0, span: (0, 0) }));
 
 fn queue() -> &'static mut Queue {
     // SAFETY: see `Shared`.
     unsafe { &mut *QUEUE.0.get() }
 }
 
-/// The freed block that an address is in.
-pub(crate) fn freed_block(address: usize) -> Option<(usize, usize)> {
-    queue().blocks.iter().copied().find(|(at, size)| (*at..at + size).contains(&address))
+/// Whether an address is in memory that was freed.
+#[inline]
+pub(crate) fn is_freed(address: usize) -> bool {
+    let queue = queue();
+    (queue.span.0..queue.span.1).contains(&address)
+        && queue.blocks.iter().any(|(at, size)| (*at..at + size).contains(&address))
 }
 
 /// The C library's `free`. To look that up may free what the lookup before has left, which is then lost: it is a message
@@ -55,21 +61,88 @@ pub(crate) unsafe fn give_back(block: *mut c_void) {
     unsafe { free(block) };
 }
 
+/// Where the heap begins, at the earliest; 0 if it is not the C library's.
+static LOWEST: AtomicUsize = AtomicUsize::new(0);
+
+/// Finds the heap, which begins after the executable if it is the C library's.
+pub(crate) fn prepare(end_of_executable: usize) {
+    let found = |name: &CStr| {
+        // SAFETY: a C string; a null handle means everything that is loaded.
+        unsafe { sys::dlsym(std::ptr::null_mut(), name.as_ptr()) }
+    };
+    let own = found(c"__libc_malloc");
+    if !own.is_null() && own == found(c"malloc") {
+        LOWEST.store(end_of_executable, Ordering::Relaxed);
+    }
+}
+
+/// Whether there may be a block at an address, for all that is known.
+#[derive(PartialEq, Eq)]
+enum Block {
+    InHeap,
+    Elsewhere,
+    None,
+}
+
+fn examine(address: usize, frame: Frame) -> Block {
+    const HEAD: usize = 16;
+    const SMALLEST: usize = 32;
+    const BEFORE_IN_USE: usize = 1;
+    const MAPPED: usize = 2;
+    let lowest = LOWEST.load(Ordering::Relaxed);
+    if lowest == 0 {
+        return Block::InHeap;
+    }
+    let runtime = rt();
+    let stack = frame.stack..runtime.threads[runtime.current as usize].stack_top;
+    if !address.is_multiple_of(HEAD) || address < lowest + HEAD || stack.contains(&address) {
+        return Block::None;
+    }
+    // SAFETY: takes nothing; what is before a block of the C library's is its size and flags. If that cannot be read, there
+    // is no block, and to free it would be a crash too.
+    let (end, word) = unsafe { (sys::sbrk(0) as usize, *((address - 8) as *const usize)) };
+    if address >= end || word & MAPPED != 0 {
+        return Block::Elsewhere;
+    }
+    let size = word & !7;
+    let next = (address - HEAD).saturating_add(size);
+    let plausible = size >= SMALLEST && size.is_multiple_of(HEAD) && next + HEAD <= end;
+    // SAFETY: within the heap.
+    if plausible && unsafe { *((next + 8) as *const usize) } & BEFORE_IN_USE != 0 {
+        Block::InHeap
+    } else {
+        Block::None
+    }
+}
+
 /// Takes a block out of use. Says whether the C library is to have it back now.
 fn retire(block: *mut c_void, frame: Frame) -> bool {
     let address = block as usize;
     if queue().blocks.iter().any(|(at, size)| *at == address && *size > 0) {
-        rt().stop(stop::DOUBLE_FREE, frame, address, &[b"memory is freed that was freed before"]);
+        rt().stop(stop::DOUBLE_FREE, frame, &[b"memory is freed that was freed before"]);
+    }
+    let found = examine(address, frame);
+    if found == Block::None {
+        let message: &[&[u8]] =
+            &[b"memory is freed that is no block of malloc's, or what is around it was overwritten"];
+        rt().stop(stop::MISUSE, frame, message);
     }
     // SAFETY: a block of the C library's, in use.
     let size = unsafe { sys::malloc_usable_size(block) };
-    memory::retire(address, size);
+    memory::retire(address, size, frame);
+    if found == Block::Elsewhere {
+        return true;
+    }
     if size > LARGEST || size == 0 {
         return true;
     }
     // SAFETY: the whole of the block.
     unsafe { std::ptr::write_bytes(block.cast::<u8>(), FREED, size) };
     let queue = queue();
+    queue.span = match queue.span {
+        (0, 0) => (address, address + size),
+        (from, to) => (from.min(address), to.max(address + size)),
+    };
     let (old, _) = std::mem::replace(&mut queue.blocks[queue.next], (address, size));
     queue.next = (queue.next + 1) % BLOCKS;
     if old != 0 {
@@ -101,17 +174,20 @@ pub(crate) unsafe extern "C-unwind" fn realloc(block: *mut c_void, size: usize) 
     if !block.is_null() && rt().phase == Phase::Running {
         let frame = frame!();
         if queue().blocks.iter().any(|(at, size)| *at == block as usize && *size > 0) {
-            rt().stop(
-                stop::USE_AFTER_FREE,
-                frame,
-                block as usize,
-                &[b"memory is resized after it was freed"],
-            );
+            rt().stop(stop::USE_AFTER_FREE, frame, &[b"memory is resized after it was freed"]);
+        }
+        if size == 0 {
+            // As the C library does.
+            if retire(block, frame) {
+                // SAFETY: the program's block.
+                unsafe { give_back(block) };
+            }
+            return std::ptr::null_mut();
         }
         // SAFETY: a block of the C library's, in use; a new one is as large as asked for.
         unsafe {
             let old = sys::malloc_usable_size(block);
-            if size > 0 && size <= old && old <= 2 * size {
+            if size <= old && old <= 2 * size {
                 return block;
             }
             let new = sys::malloc(size);

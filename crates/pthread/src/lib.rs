@@ -16,6 +16,7 @@
 //! | `thread.rs`, `key.rs`, `cancel.rs`, `io.rs`, `signal.rs`, `cores.rs` | threads |
 //! | `unwind.rs`, `thread_local.rs` | what is done when a thread ends |
 //! | `mutex.rs`, `cond.rs`, `rwlock.rs`, `barrier.rs`, `sem.rs`, `once.rs`, `c11.rs` | what they synchronise with |
+//! | `futex.rs` | what it asks the system for itself: futexes |
 //! | `time.rs` | clocks and sleeping |
 //! | `fault.rs` | failed assertions, aborts, crashes |
 //! | `heap.rs` | freed memory |
@@ -38,6 +39,7 @@ mod coroutine;
 #[path = "../../stateless/src/strategy/draw.rs"]
 mod draw;
 mod fault;
+mod futex;
 mod heap;
 mod io;
 mod key;

@@ -4,6 +4,12 @@
 //! accesses of different sizes that overlap are on two cells, and each is noted for both once both are known. So two
 //! variables that are neighbours are never taken for one; a race between accesses of different sizes may be missed the
 //! first time.
+//!
+//! An atomic access races with a plain one as another plain one would, but not with an atomic one. So it is noted for the
+//! cell too, as long as no other thread's atomic access is, up to the next plain write: such a race may be missed in an
+//! execution in which several threads have been at the atomic, and is found in one in which the other was first. It is
+//! noted before its step: whatever it publishes comes with it. In race mode, whichever of the two comes second is an
+//! operation on both objects.
 
 use std::cell::UnsafeCell;
 
@@ -26,6 +32,10 @@ struct Cell {
     /// The last access that was noted: its thread plus 1, and whether it wrote.
     last_thread: u32,
     last_wrote: bool,
+    /// There was a plain access.
+    is_plain: bool,
+    /// The thread whose atomic accesses are noted, plus 1.
+    atomic_by: u32,
     /// In which step of the execution.
     last_step: u32,
 }
@@ -39,8 +49,17 @@ struct Shared(UnsafeCell<Table>);
 // SAFETY: used by the current thread only; see the runtime's access protocol.
 unsafe impl Sync for Shared {}
 
-const NO_CELL: Cell =
-    Cell { address: 0, size: 0, object: 0, next: 0, last_thread: 0, last_wrote: false, last_step: 0 };
+const NO_CELL: Cell = Cell {
+    address: 0,
+    size: 0,
+    object: 0,
+    next: 0,
+    last_thread: 0,
+    last_wrote: false,
+    is_plain: false,
+    atomic_by: 0,
+    last_step: 0,
+};
 static TABLE: Shared =
     Shared(UnsafeCell::new(Table { buckets: [0; BUCKETS], cells: [NO_CELL; CELLS], count: 0 }));
 
@@ -68,10 +87,23 @@ impl Table {
         None
     }
 
+    /// The object of an atomic that has, or may have, some of these bytes.
+    fn atomic_within(&self, address: usize, size: u32) -> Option<u32> {
+        let mut at = self.buckets[bucket(address)];
+        while at != 0 {
+            let cell = &self.cells[at as usize - 1];
+            if cell.size == 0 && cell.address < address + size as usize && address < cell.address + 8 {
+                return Some(cell.object);
+            }
+            at = cell.next;
+        }
+        None
+    }
+
     fn add(&mut self, address: usize, size: u32, kind: u8, frame: Frame) -> usize {
         let index = self.count;
         if index == CELLS {
-            rt().stop(stop::UNSUPPORTED, frame, 0, &[b"an execution touches more than 262,144 variables"]);
+            rt().stop(stop::UNSUPPORTED, frame, &[b"an execution touches more than 262,144 variables"]);
         }
         self.count += 1;
         let object = rt().new_object(kind, 0, address);
@@ -82,11 +114,85 @@ impl Table {
     }
 }
 
+impl Cell {
+    /// Whether it is for plain accesses, and has some of these bytes.
+    fn overlaps(&self, address: usize, size: u32) -> bool {
+        self.size > 0 && self.address < address + size as usize && address < self.address + self.size as usize
+    }
+}
+
 /// The object of the atomic at an address.
 pub(crate) fn atomic(address: usize, frame: Frame) -> u32 {
     let table = table();
     let index = table.find(address, 0).unwrap_or_else(|| table.add(address, 0, object::ATOMIC, frame));
     table.cells[index].object
+}
+
+/// An atomic access is about to be made, which would write now, or not.
+pub(crate) fn atomic_access(address: usize, size: usize, kind: u8, writes: bool, order: u8, frame: Frame) {
+    let object = atomic(address, frame);
+    let how = if kind == op::LOAD { access::READ } else { access::WRITE };
+    let mut operation = Op::on(kind, how, object).ordered(order);
+    if rt().phase == Phase::Running && rt().thread_count > 1 {
+        // Of sixteen bytes the first eight.
+        if let Some(plain) = note_atomic(address, size.min(8) as u32, writes, frame)
+            && rt().race_mode
+        {
+            operation = operation.with(plain);
+        }
+    }
+    visible(operation, frame);
+    look_for_freed(address, writes, frame);
+}
+
+/// Notes an atomic access for those who access the same bytes otherwise. Says for which object there is one who does.
+fn note_atomic(address: usize, size: u32, writes: bool, frame: Frame) -> Option<u32> {
+    let table = table();
+    if table.find(address, size).is_none() {
+        table.add(address, size, object::CELL, frame);
+    }
+    let me = rt().current + 1;
+    let mut plain = None;
+    let mut at = table.buckets[bucket(address)];
+    while at != 0 {
+        let cell = &mut table.cells[at as usize - 1];
+        at = cell.next;
+        if !cell.overlaps(address, size) {
+            continue;
+        }
+        if cell.is_plain {
+            plain = Some(cell.object);
+        }
+        if cell.atomic_by == 0 || cell.atomic_by == me {
+            cell.atomic_by = me;
+            note(cell, me, writes, frame);
+        }
+    }
+    plain
+}
+
+/// Notes an access to a cell, unless it was noted within the same step.
+fn note(cell: &mut Cell, me: u32, writes: bool, frame: Frame) {
+    let step = rt().steps;
+    if cell.last_thread == me && cell.last_step == step && (cell.last_wrote || !writes) {
+        return;
+    }
+    (cell.last_thread, cell.last_step, cell.last_wrote) = (me, step, writes);
+    let place = frame.call as u64;
+    rt().log([head(tag::ACCESS, 0), u64::from(cell.object), u64::from(writes), place, 0, 0, 0, 0]);
+}
+
+/// An access to memory that was freed is a violation.
+#[inline]
+fn look_for_freed(address: usize, writes: bool, frame: Frame) {
+    if heap::is_freed(address) {
+        let what: &[u8] = if writes {
+            b"memory is written after it was freed"
+        } else {
+            b"memory is read after it was freed"
+        };
+        rt().stop(stop::USE_AFTER_FREE, frame, &[what]);
+    }
 }
 
 /// A plain access.
@@ -107,65 +213,58 @@ pub(crate) fn range(address: usize, size: usize, writes: bool, frame: Frame) {
 #[inline]
 fn pieces(address: usize, size: usize, writes: bool, steps: usize, frame: Frame) {
     let runtime = rt();
-    // What comes before the first thread is created happens before everything that it does.
-    if runtime.phase != Phase::Running || runtime.thread_count == 1 {
+    if runtime.phase != Phase::Running {
         return;
     }
+    // What comes before the first thread is created happens before everything that it does.
+    let is_alone = runtime.thread_count == 1;
     let (mut at, end, mut number) = (address, address.saturating_add(size), 0);
     while at < end {
         let piece = (end - at).min(8 - at % 8);
-        access_piece(at, piece as u32, writes, number < steps, frame);
+        look_for_freed(at, writes, frame);
+        if !is_alone {
+            access_piece(at, piece as u32, writes, number < steps, frame);
+        }
         at += piece;
         number += 1;
     }
 }
 
 fn access_piece(address: usize, size: u32, writes: bool, may_be_step: bool, frame: Frame) {
-    if let Some((block, _)) = heap::freed_block(address) {
-        let what: &[u8] = if writes {
-            b"memory is written after it was freed"
-        } else {
-            b"memory is read after it was freed"
-        };
-        rt().stop(stop::USE_AFTER_FREE, frame, block, &[what]);
-    }
     let table = table();
     let index = table.find(address, size).unwrap_or_else(|| table.add(address, size, object::CELL, frame));
+    table.cells[index].is_plain = true;
     let runtime = rt();
     let alone = runtime.threads[runtime.current as usize].atomic > 0;
     let is_step = may_be_step && runtime.race_mode && !alone;
     if is_step {
         let (kind, how) = if writes { (op::WRITE, access::WRITE) } else { (op::READ, access::READ) };
-        let object = table.cells[index].object;
-        visible(Op::on(kind, how, object), frame);
+        let operation = Op::on(kind, how, table.cells[index].object);
+        let beside = table.atomic_within(address, size);
+        visible(beside.map_or(operation, |atomic| operation.with(atomic)), frame);
+        look_for_freed(address, writes, frame);
     }
     let me = rt().current + 1;
-    let step = rt().steps;
     let mut at = table.buckets[bucket(address)];
     while at != 0 {
         let other = at as usize - 1;
         let cell = &mut table.cells[other];
         at = cell.next;
-        let overlaps = cell.size > 0
-            && cell.address < address + size as usize
-            && address < cell.address + cell.size as usize;
+        if !cell.overlaps(address, size) {
+            continue;
+        }
+        if writes {
+            cell.atomic_by = 0;
+        }
         // In race mode the step itself is the access.
-        if !overlaps || is_step && other == index {
-            continue;
+        if !is_step || other != index {
+            note(cell, me, writes, frame);
         }
-        // The same again within a step says nothing new.
-        if cell.last_thread == me && cell.last_step == step && (cell.last_wrote || !writes) {
-            continue;
-        }
-        (cell.last_thread, cell.last_step, cell.last_wrote) = (me, step, writes);
-        let object = cell.object;
-        let place = frame.call as u64;
-        rt().log([head(tag::ACCESS, 0), u64::from(object), u64::from(writes), place, 0, 0, 0, 0]);
     }
 }
 
-/// The memory is given back: what it is used for next is something else.
-pub(crate) fn retire(address: usize, size: usize) {
+/// The memory is given back, which is as good as written, and what it is used for next is something else.
+pub(crate) fn retire(address: usize, size: usize, frame: Frame) {
     let table = table();
     if table.count == 0 {
         return;
@@ -182,6 +281,7 @@ pub(crate) fn retire(address: usize, size: usize) {
                     _ => table.cells[before as usize - 1].next = cell.next,
                 }
                 if cell.size > 0 {
+                    note(&mut table.cells[index as usize - 1], rt().current + 1, true, frame);
                     rt().log([head(tag::RETIRE, 0), u64::from(cell.object), 0, 0, 0, 0, 0, 0]);
                 }
             } else {

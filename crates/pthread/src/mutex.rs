@@ -166,7 +166,7 @@ pub(crate) fn not_held(object: u32, frame: Frame) -> ! {
         0 => b", which nobody holds",
         _ => b", which another thread holds",
     };
-    runtime.stop(stop::MISUSE, frame, 0, &[b"a thread unlocks a ", name(kind), holder])
+    runtime.stop(stop::MISUSE, frame, &[b"a thread unlocks a ", name(kind), holder])
 }
 
 /// Destroys an object, which must not be in use: an operation of its own, so that it is seen in every order with
@@ -175,7 +175,7 @@ pub(crate) fn destroy(object: u32, is_used: impl FnOnce() -> bool, frame: Frame)
     visible(Op::on(op::DESTROY, access::WRITE, object), frame);
     if is_used() {
         let kind = rt().object(object).kind;
-        rt().stop(stop::MISUSE, frame, 0, &[b"a ", name(kind), b" is destroyed while it is in use"]);
+        rt().stop(stop::MISUSE, frame, &[b"a ", name(kind), b" is destroyed while it is in use"]);
     }
 }
 

@@ -1,7 +1,8 @@
-//! One-time initialisation.
+//! One-time initialisation, also of the local statics of C++.
 
 use std::ffi::c_int;
 
+use crate::memory;
 use crate::protocol::{Gate, Op, access, note, object, op};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
@@ -76,4 +77,68 @@ pub(crate) unsafe extern "C-unwind" fn call_once(control: *mut u32, routine: Rou
     }
     // SAFETY: passed on.
     unsafe { real!(c"call_once", fn(*mut u32, Routine))(control, routine) };
+}
+
+/// What guards a local static of C++: its first byte says whether the static is there. Programs that are compiled for it
+/// look at that byte themselves first, which is the same object.
+type Guard = *mut u8;
+
+/// `__cxa_guard_acquire`: whether the caller is to initialise.
+///
+/// # Safety
+/// As that of C++'s library.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn __cxa_guard_acquire(guard: Guard) -> c_int {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"__cxa_guard_acquire", fn(Guard) -> c_int)(guard) };
+    }
+    let frame = frame!();
+    let object = memory::atomic(guard as usize, frame);
+    visible_when(Op::on(op::ONCE_ENTER, access::WRITE, object), Gate::clear(object, RUNNING), frame);
+    let runtime = rt();
+    // SAFETY: the program's.
+    if unsafe { *guard } != 0 {
+        runtime.performed.access = access::READ;
+        runtime.note = note::DONE;
+        return 0;
+    }
+    let me = runtime.current + 1;
+    runtime.set_word(object, RUNNING, me);
+    1
+}
+
+/// The initialisation of a local static is over, with or without success.
+fn leave_guard(guard: Guard, done: bool, frame: Frame) {
+    let object = memory::atomic(guard as usize, frame);
+    visible(Op::on(op::ONCE_LEAVE, access::WRITE, object), frame);
+    // SAFETY: the program's.
+    unsafe { *guard = u8::from(done) };
+    rt().set_word(object, 0, 0);
+}
+
+/// `__cxa_guard_release`: the static is there.
+///
+/// # Safety
+/// As that of C++'s library.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn __cxa_guard_release(guard: Guard) {
+    if is_on() {
+        return leave_guard(guard, true, frame!());
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"__cxa_guard_release", fn(Guard))(guard) };
+}
+
+/// `__cxa_guard_abort`: the initialisation has thrown.
+///
+/// # Safety
+/// As that of C++'s library.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn __cxa_guard_abort(guard: Guard) {
+    if is_on() {
+        return leave_guard(guard, false, frame!());
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"__cxa_guard_abort", fn(Guard))(guard) };
 }

@@ -12,8 +12,11 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+/// The signal by which a program that does not come back is asked where it is: SIGXCPU.
+pub(crate) const ASKS_WHERE: i32 = 24;
+
 /// The first word of the area: both sides are of the same version.
-pub(crate) const MAGIC: u32 = 0x5E1F_0007;
+pub(crate) const MAGIC: u32 = 0x5E1F_0008;
 
 /// The environment variable that gives the number of the file descriptor of the area.
 pub(crate) const AREA_VARIABLE: &str = "SELVEDGE_AREA";
@@ -158,7 +161,8 @@ pub(crate) mod tag {
     pub(crate) const POINT: u8 = 8;
     /// The step needs one of so many values (word 1). Word 0 as for `POINT`.
     pub(crate) const CHOOSE: u8 = 9;
-    /// Something went wrong, the message is in the text. 1: a [`super::stop`]; 2 to 4: places; 5: an address.
+    /// Something went wrong, the message is in the text. 1: a [`super::stop`], and in the upper half a note; 2 to 4:
+    /// places; 5: the operation under way; 6 and 7: the note's numbers.
     pub(crate) const STOP: u8 = 10;
     /// The process is to end with status (word 1) when the other threads have come to rest.
     pub(crate) const EXIT: u8 = 11;
@@ -262,6 +266,8 @@ pub(crate) mod object {
     pub(crate) const ATOMIC: u8 = 8;
     pub(crate) const CELL: u8 = 9;
     pub(crate) const ATOMIC_SECTION: u8 = 10;
+    /// Signals to the process.
+    pub(crate) const SIGNALS: u8 = 11;
 }
 
 /// What can go wrong.
@@ -275,6 +281,8 @@ pub(crate) mod stop {
     pub(crate) const DEADLOCK: u64 = 4;
     pub(crate) const USE_AFTER_FREE: u64 = 5;
     pub(crate) const DOUBLE_FREE: u64 = 6;
+    /// The controlling side has asked, by [`super::ASKS_WHERE`], where the program is.
+    pub(crate) const GIVEN_UP: u64 = 7;
 }
 
 /// What is said of how a step went, in the order in which the controlling side has the words.

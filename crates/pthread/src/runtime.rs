@@ -81,6 +81,8 @@ pub(crate) struct Thread {
     /// The signals that it waits for in `sigwait`, and the one that it was sent.
     pub(crate) awaited_signals: u64,
     pub(crate) sent_signal: c_int,
+    /// The signals that it was sent while it had them blocked.
+    pub(crate) pending_signals: u64,
     /// In an atomic section, how deep.
     pub(crate) atomic: u32,
     /// The signals that it has blocked.
@@ -137,6 +139,9 @@ pub(crate) struct Runtime {
     pub(crate) steps: u32,
     /// The object of atomic sections, plus 1.
     pub(crate) section: u32,
+    /// The object of signals to the process, plus 1, and those that it was sent while they were blocked.
+    pub(crate) signals: u32,
+    pub(crate) pending_signals: u64,
     /// Whether the program has robust mutexes: then a thread that ends looks for those that it holds.
     pub(crate) has_robust: bool,
     onward: Onward,
@@ -175,6 +180,7 @@ const NEW_THREAD: Thread = Thread {
     woken_to_cancel: false,
     awaited_signals: 0,
     sent_signal: 0,
+    pending_signals: 0,
     atomic: 0,
     signal_mask: 0,
     cores: [0; 16],
@@ -208,6 +214,8 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     nondet: (0, 0),
     steps: 0,
     section: 0,
+    signals: 0,
+    pending_signals: 0,
     has_robust: false,
     onward: Onward::NEW,
     threads: [NEW_THREAD; MAX_THREADS],
@@ -317,7 +325,8 @@ impl Runtime {
         unsafe { &*self.area }
     }
 
-    /// Adds a record to the log; waits for it to be read when it is full.
+    /// Adds a record to the log; waits for it to be read when it is full. How long the log is is known to the other side
+    /// at any time, since the process may be ended at any time.
     pub(crate) fn log(&mut self, record: Record) {
         let area = self.area();
         // SAFETY: the other side reads the log only when it is its turn, and the length stays below LOG.
@@ -326,15 +335,16 @@ impl Runtime {
         if self.log_length == LOG - 1 {
             // SAFETY: as above.
             unsafe { (*area.log.get())[self.log_length] = [head(tag::FULL, 0), 0, 0, 0, 0, 0, 0, 0] };
-            self.log_length += 1;
+            area.log_length.store(LOG as u32, Ordering::Relaxed);
             self.ask();
+            return;
         }
+        area.log_length.store(self.log_length as u32, Ordering::Relaxed);
     }
 
     /// Gives the controlling side its turn, and waits for what it says.
     fn ask(&mut self) -> Answer {
         let area = self.area();
-        area.log_length.store(self.log_length as u32, Ordering::Relaxed);
         area.turn.store(turn::CONTROLLER, Ordering::Release);
         futex_wake(&area.turn, false);
         while area.turn.load(Ordering::Acquire) != turn::PROGRAM {
@@ -387,7 +397,6 @@ impl Runtime {
         }
         let over = self.exiting || self.alive == 0;
         if over && !(0..self.thread_count).any(|thread| self.can_run(thread)) {
-            self.area().log_length.store(self.log_length as u32, Ordering::Relaxed);
             self.phase = Phase::Leaving;
             return if self.exiting { self.exiter } else { self.current };
         }
@@ -398,7 +407,7 @@ impl Runtime {
     }
 
     fn impossible(&mut self) -> ! {
-        self.stop(stop::UNSUPPORTED, Frame::NONE, 0, &[b"a decision that cannot be taken was asked for"])
+        self.stop(stop::UNSUPPORTED, Frame::NONE, &[b"a decision that cannot be taken was asked for"])
     }
 
     fn can_run(&self, thread: u32) -> bool {
@@ -436,7 +445,7 @@ impl Runtime {
         if !open && !timed {
             let text: &[u8] =
                 b"deadlock: while the process exits, it waits for something that no thread is left to do";
-            self.stop(stop::DEADLOCK, frame, 0, &[text]);
+            self.stop(stop::DEADLOCK, frame, &[text]);
         }
         if self.phase == Phase::Leaving {
             self.performed = operation;
@@ -445,7 +454,7 @@ impl Runtime {
                 b"between __VERIFIER_atomic_begin and _end there is an operation on another object, ",
                 b"such as a lock or an atomic, which is not supported",
             ];
-            self.stop(stop::UNSUPPORTED, frame, 0, text);
+            self.stop(stop::UNSUPPORTED, frame, text);
         }
         self.threads[me].signalled = false;
         !open
@@ -453,7 +462,7 @@ impl Runtime {
 
     /// Something went wrong: the execution ends here.
     #[cold]
-    pub(crate) fn stop(&mut self, kind: u64, frame: Frame, address: usize, message: &[&[u8]]) -> ! {
+    pub(crate) fn stop(&mut self, kind: u64, frame: Frame, message: &[&[u8]]) -> ! {
         let area = self.area();
         let mut length = 0;
         for part in message {
@@ -469,17 +478,17 @@ impl Runtime {
         let places = frame.places(self.threads[self.current as usize].stack_top);
         self.log([
             head(tag::STOP, self.current),
-            kind,
+            kind | self.note << 32,
             places[0],
             places[1],
             places[2],
-            address as u64,
             self.performed.pack(),
-            self.note,
+            self.number,
+            self.number_after,
         ]);
-        area.log_length.store(self.log_length as u32, Ordering::Relaxed);
-        if kind == stop::CRASH {
+        if matches!(kind, stop::CRASH | stop::GIVEN_UP) {
             // A stream may be in any state, and whatever else there is.
+            sys::write_out_stdout();
             sys::end_process(0);
         }
         // SAFETY: a null stream means all of them.
@@ -491,7 +500,7 @@ impl Runtime {
     pub(crate) fn new_object(&mut self, kind: u8, word: u64, address: usize) -> u32 {
         let index = self.object_count;
         if index as usize == MAX_OBJECTS {
-            self.stop(stop::UNSUPPORTED, Frame::NONE, 0, &[b"an execution has more than a million objects"]);
+            self.stop(stop::UNSUPPORTED, Frame::NONE, &[b"an execution has more than a million objects"]);
         }
         self.object_count += 1;
         self.objects[index as usize] =
@@ -635,7 +644,7 @@ impl Runtime {
     pub(crate) fn new_thread(&mut self, function: usize) -> u32 {
         let index = self.thread_count;
         if index as usize == MAX_THREADS {
-            self.stop(stop::UNSUPPORTED, Frame::NONE, 0, &[b"an execution creates more than 1,023 threads"]);
+            self.stop(stop::UNSUPPORTED, Frame::NONE, &[b"an execution creates more than 1,023 threads"]);
         }
         let object = self.new_object(crate::protocol::object::THREAD, 0, 0);
         let now = self.threads[self.current as usize].now;
@@ -651,9 +660,7 @@ impl Runtime {
         self.stop(
             stop::UNSUPPORTED,
             frame,
-            0,
-            &[b"a thread could not be created: the system has no resources left for it, or its attributes are wrong"],
-        )
+            &[b"a thread could not be created: the system has no resources left for it, or its attributes are wrong"])
     }
 
     /// Lets a new thread run to its first operation.

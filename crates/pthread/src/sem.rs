@@ -284,7 +284,7 @@ pub(crate) unsafe extern "C-unwind" fn sem_open(
         return failed(EINVAL);
     }
     let Some(free) = table.iter_mut().find(|named| named.length == 0 && named.users == 0) else {
-        rt().stop(stop::UNSUPPORTED, frame!(), 0, &[b"more than 64 named semaphores are open"]);
+        rt().stop(stop::UNSUPPORTED, frame!(), &[b"more than 64 named semaphores are open"]);
     };
     free.name[..name.len()].copy_from_slice(name);
     (free.length, free.users, free.memory) = (name.len(), 1, [u64::from(value), 0, 0, 0]);

@@ -49,7 +49,7 @@ impl Slot {
         }
         if tag == DESTROYED ^ self.words as u64 {
             let what: &[u8] = name(kind);
-            rt().stop(stop::MISUSE, frame, 0, &[b"a ", what, b" is used after it was destroyed"]);
+            rt().stop(stop::MISUSE, frame, &[b"a ", what, b" is used after it was destroyed"]);
         }
         let object = rt().new_object(kind, initial(), self.object);
         self.write([self.tag(), u64::from(object)]);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::protocol::{AREA_VARIABLE, Area, BIND_MARK, MAGIC, turn};
 use crate::runtime::{self, begin, rt};
 use crate::sys::{self, futex_wait, futex_wake, real};
-use crate::{again, cancel, cores, coroutine, fault, shell, site, thread, thread_local};
+use crate::{again, cancel, cores, coroutine, fault, heap, shell, site, thread, thread_local};
 
 type Main = unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
@@ -156,7 +156,7 @@ fn forget_environment() {
     }
 }
 
-/// Finds the executable's code, the unwinder's, and whether there is C++'s library.
+/// Finds the executable's code and its end, the unwinder's code, and whether there is C++'s library.
 fn find_code() {
     extern "C" fn each(info: *mut sys::DlInfo, _: usize, seen: *mut c_void) -> c_int {
         const LOAD: u32 = 1;
@@ -173,9 +173,13 @@ fn find_code() {
             }
             for index in 0..usize::from(info.count) {
                 let header = &*info.headers.add(index);
+                let from = info.base + header.address as usize;
+                let to = from + header.memory_size as usize;
+                if header.kind == LOAD && is_first {
+                    // They are in the order of their addresses.
+                    heap::prepare(to);
+                }
                 if header.kind == LOAD && header.flags & EXECUTE != 0 {
-                    let from = info.base + header.address as usize;
-                    let to = from + header.memory_size as usize;
                     if is_first {
                         site::set_code(from, to);
                     } else if is_unwinder {
@@ -308,6 +312,16 @@ pub(crate) unsafe extern "C-unwind" fn _Exit(status: c_int) -> ! {
     again::end(status)
 }
 
+/// The program asks for a process or a thread of the system's.
+pub(crate) fn not_controlled(what: &[u8], frame: site::Frame) -> ! {
+    let message: &[&[u8]] = &[
+        b"the program calls ",
+        what,
+        b": what comes of that is not controlled (posix_spawn, system and popen are let through)",
+    ];
+    rt().stop(crate::protocol::stop::UNSUPPORTED, frame, message)
+}
+
 /// `fork` by the program.
 ///
 /// # Safety
@@ -315,12 +329,52 @@ pub(crate) unsafe extern "C-unwind" fn _Exit(status: c_int) -> ! {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn fork() -> c_int {
     if runtime::is_on() {
-        let message: &[&[u8]] = &[
-            b"the program calls fork: what a forked process does is not controlled (posix_spawn, system and popen ",
-            b"are let through)",
-        ];
-        rt().stop(crate::protocol::stop::UNSUPPORTED, site::frame!(), 0, message);
+        not_controlled(b"fork", site::frame!());
     }
     // SAFETY: passed on.
     unsafe { real!(c"fork", fn() -> c_int)() }
+}
+
+/// `vfork` by the program. Whoever calls it cannot tell it from `fork`, if it keeps to the little that it may do.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn vfork() -> c_int {
+    if runtime::is_on() {
+        not_controlled(b"vfork", site::frame!());
+    }
+    // SAFETY: takes nothing.
+    unsafe { real!(c"fork", fn() -> c_int)() }
+}
+
+/// `clone` by the program.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn clone(
+    function: usize,
+    stack: usize,
+    flags: c_int,
+    argument: usize,
+    parent_number: usize,
+    thread_locals: usize,
+    child_number: usize,
+) -> c_int {
+    if runtime::is_on() {
+        not_controlled(b"clone", site::frame!());
+    }
+    // SAFETY: passed on; what is not given is not looked at.
+    unsafe {
+        real!(c"clone", fn(usize, usize, c_int, usize, usize, usize, usize) -> c_int)(
+            function,
+            stack,
+            flags,
+            argument,
+            parent_number,
+            thread_locals,
+            child_number,
+        )
+    }
 }

@@ -7,6 +7,7 @@ pub(crate) const EPERM: c_int = 1;
 pub(crate) const ESRCH: c_int = 3;
 pub(crate) const EINTR: c_int = 4;
 pub(crate) const EAGAIN: c_int = 11;
+pub(crate) const EFAULT: c_int = 14;
 pub(crate) const EBUSY: c_int = 16;
 pub(crate) const EINVAL: c_int = 22;
 pub(crate) const ERANGE: c_int = 34;
@@ -21,6 +22,7 @@ pub(crate) const SYS_SCHED_SETAFFINITY: c_long = 203;
 pub(crate) const SYS_EXIT_GROUP: c_long = 231;
 pub(crate) const SYS_RT_SIGPROCMASK: c_long = 14;
 pub(crate) const SYS_READ: c_long = 0;
+pub(crate) const SYS_WRITE: c_long = 1;
 pub(crate) const SYS_OPEN: c_long = 2;
 pub(crate) const SYS_FCNTL: c_long = 72;
 pub(crate) const SYS_CLOSE: c_long = 3;
@@ -99,6 +101,7 @@ unsafe extern "C" {
     pub(crate) fn free(block: *mut c_void);
     pub(crate) fn malloc(size: usize) -> *mut c_void;
     pub(crate) fn malloc_usable_size(block: *mut c_void) -> usize;
+    pub(crate) fn sbrk(more: isize) -> *mut c_void;
     pub(crate) fn mallopt(parameter: c_int, value: c_int) -> c_int;
     pub(crate) fn sigaction(signal: c_int, action: *const SigAction, old: *mut SigAction) -> c_int;
     pub(crate) fn sigaltstack(stack: *const SignalStack, old: *mut SignalStack) -> c_int;
@@ -130,6 +133,30 @@ pub(crate) struct ProgramHeader {
     pub(crate) file_size: u64,
     pub(crate) memory_size: u64,
     pub(crate) alignment: u64,
+}
+
+/// Writes what the program has printed and standard output has kept so far, without a lock and as far as it is there. On a
+/// terminal it would have been seen by now.
+pub(crate) fn write_out_stdout() {
+    /// `FILE`, its beginning.
+    #[repr(C)]
+    struct File {
+        _before: [usize; 4],
+        from: usize,
+        to: usize,
+    }
+    unsafe extern "C" {
+        static stdout: *const File;
+    }
+    const STDOUT: usize = 1;
+    // SAFETY: the C library's own, whatever the program has made of it; the system looks whether the bytes can be read.
+    unsafe {
+        if let Some(&File { from, to, .. }) = stdout.as_ref()
+            && from < to
+        {
+            call(SYS_WRITE, [STDOUT, from, to - from, 0, 0, 0]);
+        }
+    }
 }
 
 pub(crate) fn set_errno(error: c_int) {

@@ -99,7 +99,7 @@ pub(crate) fn create(
     let runtime = rt();
     if runtime.phase == Phase::Leaving {
         let message: &[&[u8]] = &[b"a thread is created while the process exits, which is not supported"];
-        runtime.stop(stop::UNSUPPORTED, frame, 0, message);
+        runtime.stop(stop::UNSUPPORTED, frame, message);
     }
     let mut detached = 0;
     if !attributes.is_null() {

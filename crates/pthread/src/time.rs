@@ -181,6 +181,11 @@ fn duration(time: Timespec) -> Option<u64> {
     valid.then(|| (time.seconds as u64).saturating_mul(SECOND).saturating_add(time.nanoseconds as u64))
 }
 
+/// The moment after a duration; `None` if it is none.
+pub(crate) fn after(time: Timespec) -> Option<u64> {
+    duration(time).map(|duration| rt().now().saturating_add(duration))
+}
+
 /// `nanosleep`.
 ///
 /// # Safety
@@ -192,11 +197,11 @@ pub(crate) unsafe extern "C-unwind" fn nanosleep(time: *const Timespec, left: *m
         return unsafe { real!(c"nanosleep", fn(*const Timespec, *mut Timespec) -> c_int)(time, left) };
     }
     // SAFETY: the program's.
-    let Some(duration) = duration(unsafe { *time }) else {
+    let Some(until) = after(unsafe { *time }) else {
         set_errno(EINVAL);
         return -1;
     };
-    sleep_until(rt().now().saturating_add(duration), frame!());
+    sleep_until(until, frame!());
     0
 }
 
@@ -225,12 +230,7 @@ pub(crate) unsafe extern "C-unwind" fn clock_nanosleep(
     }
     // SAFETY: the program's.
     let time = unsafe { *time };
-    let until = if flags & 1 != 0 {
-        moment(clock, time)
-    } else {
-        duration(time).map(|duration| rt().now().saturating_add(duration))
-    };
-    match until {
+    match if flags & 1 != 0 { moment(clock, time) } else { after(time) } {
         Some(until) => {
             sleep_until(until, frame!());
             0
@@ -250,9 +250,9 @@ pub(crate) unsafe extern "C-unwind" fn thrd_sleep(time: *const Timespec, left: *
         return unsafe { real!(c"thrd_sleep", fn(*const Timespec, *mut Timespec) -> c_int)(time, left) };
     }
     // SAFETY: the program's.
-    match duration(unsafe { *time }) {
-        Some(duration) => {
-            sleep_until(rt().now().saturating_add(duration), frame!());
+    match after(unsafe { *time }) {
+        Some(until) => {
+            sleep_until(until, frame!());
             0
         }
         None => -2,

@@ -9,8 +9,8 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::memory;
-use crate::protocol::{Op, access, head, note, op, order, tag};
-use crate::runtime::{Phase, is_on, rt, visible};
+use crate::protocol::{access, head, note, op, order, tag};
+use crate::runtime::{Phase, is_on, rt};
 use crate::site::{Frame, frame};
 
 /// The order of the compiler's number: relaxed, consume, acquire, release, both, sequentially consistent.
@@ -106,11 +106,10 @@ unsafe fn exchange_16_bytes(at: *mut u128, expected: u128, new: u128) -> u128 {
     u128::from(high) << 64 | u128::from(low)
 }
 
-/// Stops before an atomic operation.
-fn atomic(kind: u8, how: u8, address: usize, number: c_int, frame: Frame) {
+/// Stops before an atomic operation on so many bytes, which would write now, or not.
+fn atomic(kind: u8, writes: bool, address: usize, size: usize, number: c_int, frame: Frame) {
     if is_on() {
-        let object = memory::atomic(address, frame);
-        visible(Op::on(kind, how, object).ordered(engine_order(number)), frame);
+        memory::atomic_access(address, size, kind, writes, engine_order(number), frame);
     }
 }
 
@@ -287,7 +286,7 @@ macro_rules! update {
         /// Called by the compiler's instrumentation.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C-unwind" fn $name(at: *const $atomic, value: $number, order: c_int) -> $number {
-            atomic(op::RMW, access::WRITE, at as usize, order, frame!());
+            atomic(op::RMW, true, at as usize, size_of::<$number>(), order, frame!());
             // SAFETY: the program's atomic.
             let before = unsafe { (*at).$method(value, Ordering::SeqCst) };
             let new: fn($number, $number) -> $number = $new;
@@ -312,8 +311,10 @@ macro_rules! compare_exchange {
             order: c_int,
             failure: c_int,
         ) -> c_int {
-            atomic(op::COMPARE_EXCHANGE, access::WRITE, at as usize, order, frame!());
             // SAFETY: the program's atomic, and what it expects.
+            let writes = unsafe { (*at).load(Ordering::SeqCst) == *expected };
+            atomic(op::COMPARE_EXCHANGE, writes, at as usize, size_of::<$number>(), order, frame!());
+            // SAFETY: as above.
             let result =
                 unsafe { (*at).compare_exchange(*expected, new, Ordering::SeqCst, Ordering::SeqCst) };
             compared(result.map(|before| before as u64).map_err(|before| before as u64), new as u64, failure);
@@ -335,7 +336,7 @@ macro_rules! atomics {
         /// Called by the compiler's instrumentation.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C-unwind" fn $load(at: *const $atomic, order: c_int) -> $number {
-            atomic(op::LOAD, access::READ, at as usize, order, frame!());
+            atomic(op::LOAD, false, at as usize, size_of::<$number>(), order, frame!());
             // SAFETY: the program's atomic.
             let value = unsafe { (*at).load(Ordering::SeqCst) };
             saw(value as u64);
@@ -348,7 +349,7 @@ macro_rules! atomics {
         /// Called by the compiler's instrumentation.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C-unwind" fn $store(at: *const $atomic, value: $number, order: c_int) {
-            atomic(op::STORE, access::WRITE, at as usize, order, frame!());
+            atomic(op::STORE, true, at as usize, size_of::<$number>(), order, frame!());
             // SAFETY: the program's atomic.
             unsafe { (*at).store(value, Ordering::SeqCst) };
             saw(value as u64);
@@ -378,8 +379,10 @@ macro_rules! atomics {
             order: c_int,
             failure: c_int,
         ) -> $number {
-            atomic(op::COMPARE_EXCHANGE, access::WRITE, at as usize, order, frame!());
             // SAFETY: the program's atomic.
+            let writes = unsafe { (*at).load(Ordering::SeqCst) } == expected;
+            atomic(op::COMPARE_EXCHANGE, writes, at as usize, size_of::<$number>(), order, frame!());
+            // SAFETY: as above.
             let result = unsafe { (*at).compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst) };
             compared(result.map(|before| before as u64).map_err(|before| before as u64), new as u64, failure);
             result.unwrap_or_else(|before| before)

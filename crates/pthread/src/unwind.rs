@@ -77,14 +77,14 @@ pub(crate) fn unwind() -> ! {
     let exception = &raw mut *exception;
     // SAFETY: the exception lives as long as the thread; the function is of the right type.
     unsafe { _Unwind_ForcedUnwind(exception, stopped_at, std::ptr::null_mut()) };
-    rt().stop(stop::CRASH, Frame::NONE, 0, &[b"a thread is to end, but its stack cannot be unwound"])
+    rt().stop(stop::CRASH, Frame::NONE, &[b"a thread is to end, but its stack cannot be unwound"])
 }
 
 /// A program has caught what unwinds its stack, and goes on as if it could.
 unsafe extern "C-unwind" fn not_rethrown(_: c_int, _: *mut Exception) {
     let message: &[&[u8]] =
         &[b"a thread that ends is held up: catch (...) must throw on what unwinds the stack, which is not rethrown"];
-    rt().stop(stop::CRASH, Frame::NONE, 0, message);
+    rt().stop(stop::CRASH, Frame::NONE, message);
 }
 
 /// Called for each frame, before it is left.

@@ -28,7 +28,7 @@ pub(crate) unsafe extern "C-unwind" fn selvedge_choose(from: c_int, to: c_int) -
     if to < from || i64::from(to) - i64::from(from) >= 1 << 16 {
         let message: &[&[u8]] =
             &[b"selvedge_choose is to choose from a range that is empty, or longer than 65,536"];
-        rt().stop(stop::UNSUPPORTED, frame, 0, message);
+        rt().stop(stop::UNSUPPORTED, frame, message);
     }
     from.wrapping_add(choose((to - from) as u32 + 1, frame) as c_int)
 }
@@ -90,7 +90,7 @@ pub(crate) unsafe extern "C-unwind" fn __VERIFIER_assume(condition: c_int) {
 /// Any caller.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn __VERIFIER_error() -> ! {
-    rt().stop(stop::ASSERTION, frame!(), 0, &[b"__VERIFIER_error is reached"])
+    rt().stop(stop::ASSERTION, frame!(), &[b"__VERIFIER_error is reached"])
 }
 
 /// Reaching this is what must not happen, unless the program defines it otherwise.
@@ -99,7 +99,7 @@ pub(crate) unsafe extern "C-unwind" fn __VERIFIER_error() -> ! {
 /// Any caller.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn reach_error() -> ! {
-    rt().stop(stop::ASSERTION, frame!(), 0, &[b"reach_error is reached"])
+    rt().stop(stop::ASSERTION, frame!(), &[b"reach_error is reached"])
 }
 
 /// Fails if the condition is 0.
@@ -109,7 +109,7 @@ pub(crate) unsafe extern "C-unwind" fn reach_error() -> ! {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn __VERIFIER_assert(condition: c_int) {
     if condition == 0 {
-        rt().stop(stop::ASSERTION, frame!(), 0, &[b"__VERIFIER_assert fails"]);
+        rt().stop(stop::ASSERTION, frame!(), &[b"__VERIFIER_assert fails"]);
     }
 }
 
@@ -155,7 +155,7 @@ pub(crate) unsafe extern "C-unwind" fn __VERIFIER_atomic_end() {
     }
     let me = rt().current as usize;
     if rt().threads[me].atomic == 0 {
-        rt().stop(stop::MISUSE, frame!(), 0, &[b"__VERIFIER_atomic_end without __VERIFIER_atomic_begin"]);
+        rt().stop(stop::MISUSE, frame!(), &[b"__VERIFIER_atomic_end without __VERIFIER_atomic_begin"]);
     }
     rt().threads[me].atomic -= 1;
     if rt().threads[me].atomic == 0 {

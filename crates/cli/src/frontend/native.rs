@@ -64,6 +64,7 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         },
         max_executions: options.max_executions,
         time: options.time.map(|time| time.0),
+        max_steps: options.max_steps.map(|steps| steps as usize),
     };
     let file = request.file.display().to_string();
     let outcome = match request.replay {
@@ -111,6 +112,9 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         if let Some(range) = options.nondet {
             words.extend(["--nondet".into(), range.to_string()]);
         }
+        if let Some(steps) = options.max_steps {
+            words.extend(["--max-steps".into(), steps.to_string()]);
+        }
         if options.race_mode {
             words.push("--race-mode".into());
         }
@@ -134,7 +138,16 @@ fn with_output(mut outcome: Outcome, program: &NativeProgram) -> Outcome {
         if !output.trim().is_empty() {
             violation.message.push_str("\nThe program printed:");
             for line in output.lines() {
-                violation.message.push_str(&format!("\n  | {line}"));
+                violation.message.push_str("\n  | ");
+                // What would do something to a terminal is shown.
+                for letter in line.chars() {
+                    match letter {
+                        letter if letter.is_control() && letter != '\t' => {
+                            violation.message.extend(letter.escape_default());
+                        }
+                        letter => violation.message.push(letter),
+                    }
+                }
             }
         }
     }

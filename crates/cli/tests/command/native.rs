@@ -146,9 +146,16 @@ fn what_cannot_be_checked_says_why() {
     changed[at_interpreter + 1] = b'L';
     refused("no-interpreter", &changed, "needs the program interpreter /Lib64/ld-linux-x86-64.so.2");
 
+    let seen = run(&["check", &at(&folder.join("program.c"))], 2);
+    assert!(seen.err.contains("compile it") && seen.err.contains("selvedge cc -g"), "{seen:?}");
     let object = compile(&fresh("native-object"), "int main(void) { return 0; }\n", &["-c"]);
     let seen = run(&["check", &at(&object)], 2);
     assert!(seen.err.contains("is an object file"), "{seen:?}");
+    let sanitized =
+        "void __asan_init(void) __attribute__((weak));\nint main(void) { return __asan_init != 0; }\n";
+    let sanitized = compile(&fresh("native-sanitized"), sanitized, &[]);
+    let seen = run(&["check", &at(&sanitized)], 2);
+    assert!(seen.err.contains("is built with the address sanitizer"), "{seen:?}");
     let fixed = compile(&fresh("native-static"), "int main(void) { return 0; }\n", &["-static"]);
     let seen = run(&["check", &at(&fixed)], 2);
     assert!(seen.err.contains("is statically linked"), "{seen:?}");
@@ -173,6 +180,7 @@ fn what_leaves_control_is_named() {
     let seen = Seen::from(command.output().unwrap());
     assert_eq!(seen.status, Some(2), "{seen:?}");
     assert!(seen.err.contains("left our control") && seen.err.contains("waits in read"), "{seen:?}");
+    assert!(seen.err.contains("called by main") && seen.err.contains("program.c:2"), "{seen:?}");
 
     let endless = "int main(void) { for (volatile int i = 0;; i++) { } }\n";
     let program = compile(&fresh("native-endless"), endless, &[]);
@@ -180,6 +188,27 @@ fn what_leaves_control_is_named() {
     let seen = Seen::from(command.output().unwrap());
     assert_eq!(seen.status, Some(2), "{seen:?}");
     assert!(seen.err.contains("comes to no scheduling point"), "{seen:?}");
+    assert!(seen.err.contains("it is in main") && seen.err.contains("program.c:1"), "{seen:?}");
+}
+
+/// An execution that does not end is given up after so many steps, which can be fewer or more.
+#[test]
+fn the_limit_of_steps_can_be_set() {
+    if !has_gcc("the_limit_of_steps_can_be_set") {
+        return;
+    }
+    let locks = "#include <pthread.h>\nint main(void) { pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n\
+                 for (int i = 0; i < 15000; i++) { pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); } }\n";
+    let program = compile(&fresh("native-steps"), locks, &[]);
+    let program = program.to_str().unwrap();
+    assert!(run(&["check", program], 1).out.contains("not ended after 20000 steps"));
+    let seen = run(&["check", program, "--max-steps", "100"], 1);
+    assert!(
+        seen.out.contains("not ended after 100 steps") && seen.out.contains("--max-steps 100"),
+        "{seen:?}"
+    );
+    let seen = run(&["check", program, "--max-steps", "40000"], 0);
+    assert!(seen.out.contains("HOLDS"), "{seen:?}");
 }
 
 /// A program that depends on more than its schedule is told so.

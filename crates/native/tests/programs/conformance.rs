@@ -125,6 +125,16 @@ fn cpp_threads() {
 }
 
 #[test]
+fn what_is_asked_of_the_system() {
+    check("futex.c", 200);
+}
+
+#[test]
+fn signals_that_a_program_sends_itself() {
+    check("signals.c", 100);
+}
+
+#[test]
 fn what_each_thread_has_of_its_own() {
     check("own_things.c", 100);
 }
@@ -184,7 +194,7 @@ fn a_process_runs_many_executions_unless_they_leave_something_behind() {
 }
 
 /// Functions of the runtime that no program of the suite calls, and why.
-const NOT_CALLED: [(&str, &str); 6] = [
+const NOT_CALLED: [(&str, &str); 8] = [
     (
         "__",
         "called by the compiler, the linker or the C library, and intrinsics that an ordinary run does not have",
@@ -194,6 +204,8 @@ const NOT_CALLED: [(&str, &str); 6] = [
     ("pthread_yield", "the C library has it for old executables alone"),
     ("_pthread_cleanup_", "the C library has them for old executables alone"),
     ("fork", "an execution with it is refused"),
+    ("vfork", "an execution with it is refused"),
+    ("clone", "an execution with it is refused"),
 ];
 
 /// Every function that the runtime stands in for is called by a program of the suite, or has a reason not to be.

@@ -9,7 +9,9 @@ fn check_all(compilers: [&str; 2], flags: &[&str], test: &str) {
     }
     for entry in std::fs::read_dir(corpus().join("atomics")).unwrap() {
         let source = format!("atomics/{}", entry.unwrap().file_name().into_string().unwrap());
-        check_program(&source, &instrument_with(compilers, &source, flags), &["icb", "cb-por"]);
+        let language: &[&str] = if source.ends_with(".cpp") { &["-std=gnu++20"] } else { &[] };
+        let program = instrument_with(compilers, &source, &[flags, language].concat());
+        check_program(&source, &program, &["icb", "cb-por"]);
     }
 }
 

@@ -34,7 +34,15 @@ fn what_cannot_be_controlled_is_refused() {
                 int main(void) { atexit(after); return 0; }\n";
     let message = refusal("refused-late", late);
     assert!(message.contains("while the process exits"), "{message}");
-    let signal = "#include <pthread.h>\n#include <signal.h>\n\
-                  int main(void) { return pthread_kill(pthread_self(), SIGUSR1); }\n";
+    for (name, call) in [("fork", "fork()"), ("vfork", "vfork()"), ("clone", "clone(0, 0, 0, 0)")] {
+        let text = format!("#include <sched.h>\n#include <unistd.h>\nint main(void) {{\nreturn {call}; }}\n");
+        let message = refusal(&format!("refused-{name}"), &text);
+        let place = format!("refused-{name}.c:4");
+        assert!(message.contains(&format!("calls {name}:")) && message.contains(&place), "{message}");
+    }
+    let signal = "#include <pthread.h>\n#include <signal.h>\n#include <unistd.h>\n\
+                  static void *f(void *p) { sleep(1); return p; }\n\
+                  int main(void) { pthread_t t; pthread_create(&t, 0, f, 0);\n\
+                  return pthread_kill(t, SIGUSR1); }\n";
     assert!(refusal("refused-signal", signal).contains("sends a signal"));
 }
