@@ -53,8 +53,6 @@ pub(crate) struct Lattice {
     /// So many preemptions are certain, if none of the threads runs next that were certainly left.
     least: u32,
     masks: Masks,
-    /// Where the execution was when the hashes of objects were last brought up to date, if they are not.
-    stale: Option<usize>,
     /// The fair bound.
     yields: Option<u32>,
     /// The bound on preemptions.
@@ -67,7 +65,7 @@ pub(crate) struct Lattice {
     /// What the steps of the whole graph do, in the order of its execution.
     steps: Vec<Step>,
     /// How they change the words of objects.
-    changes: Vec<(u32, u64)>,
+    changes: Vec<Change>,
     /// The values that they chose, each among how many.
     choices: Vec<(u32, u32)>,
     /// Clocks: how many steps of each other thread happened before; 0 for the thread itself. Each has so many words; the
@@ -90,8 +88,9 @@ pub(crate) struct Lattice {
 /// No step.
 const NONE: u32 = u32::MAX;
 
-/// No thread.
+/// No thread, and any thread.
 const NOBODY: u8 = u8::MAX;
+const ANYBODY: u8 = NOBODY - 1;
 
 /// Threads in a prefix.
 #[derive(Clone, Copy, Debug, Default)]
@@ -142,17 +141,35 @@ struct Object {
     written: u32,
     /// The word that it begins with.
     initial: u64,
-    /// The steps of the whole graph that touch it, each twice its number, and one more if it writes it.
-    touches: Vec<u32>,
-    /// How many steps of the whole graph write it, and the last of them, or [`NONE`].
-    writes: u32,
-    last_write: u32,
+    /// What it was at the beginning, and after each step of the whole graph that touches it.
+    touches: Vec<Touched>,
     /// How many changes of its word in the whole graph are by steps that do not write it.
     unwritten: u32,
-    /// The thread that everything that was done to it happened before, if it is known who that is.
-    owner: u8,
     /// The threads that have ever waited for it.
     waiters: Threads,
+}
+
+/// An object after a step that touches it, in the execution that the graph is of.
+#[derive(Clone, Copy, Debug)]
+struct Touched {
+    /// The XOR of the hashes of its actions.
+    all: u128,
+    /// The step, or [`NONE`] at the beginning.
+    step: u32,
+    /// How often it has been written, and the last step that wrote it, or [`NONE`].
+    writes: u32,
+    last_write: u32,
+    /// The thread that everything that was done to it happened before, if it is known who that is; or [`ANYBODY`].
+    owner: u8,
+}
+
+/// How a step changes the word of an object.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    object: u32,
+    /// Whether the step writes the object.
+    writes: bool,
+    difference: u64,
 }
 
 /// What a step does.
@@ -174,8 +191,6 @@ struct Step {
     wakes: Threads,
     /// It names one object, and no second one.
     single: bool,
-    /// Whether other threads can go on is the same after it.
-    quiet: bool,
     /// How many steps its thread had taken before.
     number: u32,
     /// How many decisions there were with it.
@@ -222,9 +237,6 @@ struct Touch {
     action: u128,
     object: u32,
     writes: bool,
-    /// The object's owner before, and the last step that wrote it.
-    owner: u8,
-    last_write: u32,
 }
 
 /// A step that was taken back, and what was true before.
@@ -247,13 +259,36 @@ impl Default for Object {
             word: 0,
             written: 0,
             initial: 0,
-            touches: Vec::new(),
-            writes: 0,
-            last_write: NONE,
+            touches: vec![Touched { all: 0, step: NONE, writes: 0, last_write: NONE, owner: ANYBODY }],
             unwritten: 0,
-            owner: NOBODY,
             waiters: 0,
         }
+    }
+}
+
+impl Touched {
+    /// Whether the step writes it. At the beginning, too, no one has read it since.
+    #[inline]
+    fn is_write(&self) -> bool {
+        self.step == self.last_write
+    }
+}
+
+impl Object {
+    /// What it is after all steps of the graph.
+    #[inline]
+    fn last(&self) -> &Touched {
+        self.touches.last().expect("it has a beginning")
+    }
+
+    /// How many of its touches are by the first so many steps of the execution, and what it was at its beginning.
+    fn touches_until(&self, length: usize) -> usize {
+        1 + self.touches[1..].partition_point(|touch| (touch.step as usize) < length)
+    }
+
+    /// The steps that write it, the last one first.
+    fn writes(&self) -> impl Iterator<Item = u32> {
+        self.touches[1..].iter().rev().filter(|touch| touch.is_write()).map(|touch| touch.step)
     }
 }
 
@@ -271,8 +306,8 @@ impl Step {
 
     /// Its changes of words.
     #[inline]
-    fn changes<'a>(&self, all: &'a [(u32, u64)]) -> &'a [(u32, u64)] {
-        if self.quiet { &[] } else { &all[self.changes.0 as usize..self.changes.1 as usize] }
+    fn changes<'a>(&self, all: &'a [Change]) -> &'a [Change] {
+        &all[self.changes.0 as usize..self.changes.1 as usize]
     }
 }
 
@@ -322,10 +357,9 @@ impl Lattice {
         }
     }
 
-    /// Takes the last step of a thread of the frontier back. Hashes are [up to date](Lattice::bring_up_to_date).
+    /// Takes the last step of a thread of the frontier back.
     #[inline]
     pub(crate) fn remove(&mut self, thread: usize) -> Removed {
-        debug_assert!(self.stale.is_none(), "hashes are up to date");
         let taken = self.taken[thread] as usize;
         self.taken[thread] -= 1;
         self.length -= 1;
@@ -351,7 +385,7 @@ impl Lattice {
         );
         self.hash = hash;
         let mut affected = step.wakes;
-        for &(object, difference) in step.changes(&self.changes) {
+        for &Change { object, difference, .. } in step.changes(&self.changes) {
             let object = &mut self.objects[object as usize];
             object.word = object.word.wrapping_sub(difference);
             affected |= object.waiters;
@@ -393,7 +427,6 @@ impl Lattice {
     /// Adds a step again that was taken back last.
     #[inline]
     pub(crate) fn put_back(&mut self, thread: usize, removed: &Removed) {
-        debug_assert!(self.stale.is_none(), "hashes are up to date");
         self.taken[thread] += 1;
         self.length += 1;
         self.least = removed.least;
@@ -405,7 +438,7 @@ impl Lattice {
             object.written += u32::from(touch.writes);
             object.adds = *adds;
         }
-        for &(object, difference) in step.changes(&self.changes) {
+        for &Change { object, difference, .. } in step.changes(&self.changes) {
             let word = &mut self.objects[object as usize].word;
             *word = word.wrapping_add(difference);
         }
@@ -503,27 +536,32 @@ impl Lattice {
         }
     }
 
-    /// The same for what is counted along the execution. Hashes are not up to date any more.
+    /// The same for what is counted along the execution.
     fn retrace(&mut self, length: usize) {
         debug_assert!(self.is_on_path(), "the execution was here");
-        let add = length > self.length;
-        let steps = if add { self.length..length } else { length..self.length };
-        for step in &self.steps[steps] {
-            let taken = &mut self.taken[usize::from(step.thread)];
-            *taken = if add { *taken + 1 } else { *taken - 1 };
-            for touch in step.touches() {
-                let written = &mut self.objects[touch.object as usize].written;
-                let one = u32::from(touch.writes);
-                *written = if add { *written + one } else { *written - one };
-            }
-            for &(object, difference) in step.changes(&self.changes) {
-                let word = &mut self.objects[object as usize].word;
-                *word = if add { word.wrapping_add(difference) } else { word.wrapping_sub(difference) };
-            }
+        let (now, then) = (self.changes_until(self.length), self.changes_until(length));
+        for change in &self.changes[now.min(then)..now.max(then)] {
+            let word = &mut self.objects[change.object as usize].word;
+            let difference = change.difference;
+            *word = if now < then { word.wrapping_add(difference) } else { word.wrapping_sub(difference) };
         }
-        self.stale.get_or_insert(self.length);
+        for object in &mut self.objects {
+            let touched = &object.touches[object.touches_until(length) - 1];
+            object.written = touched.writes;
+            object.is_added &= object.all == touched.all;
+            object.all = touched.all;
+        }
+        for (line, taken) in self.lines.iter().zip(&mut self.taken) {
+            *taken = line.stands[1..].partition_point(|stand| (stand.last as usize) < length) as u32;
+        }
         self.length = length;
         self.hash = self.hash_after(length);
+    }
+
+    /// How many changes of words the first so many steps of the execution make.
+    #[inline]
+    fn changes_until(&self, length: usize) -> usize {
+        length.checked_sub(1).map_or(0, |last| self.steps[last].changes.1 as usize)
     }
 
     /// The state that the execution was in after so many steps.
@@ -550,26 +588,6 @@ impl Lattice {
             self.masks.frontier |= Threads::from(taken > covered) << thread;
         }
         self.look_again(self.masks.waiting);
-    }
-
-    /// Brings the hashes of objects up to date.
-    #[inline]
-    pub(crate) fn bring_up_to_date(&mut self) {
-        if self.stale.is_some() {
-            self.rehash(self.length);
-            self.stale = None;
-        }
-    }
-
-    /// Makes the hashes of objects those after so many steps of the execution.
-    fn rehash(&mut self, length: usize) {
-        let was = self.stale.unwrap_or(self.length);
-        let steps = &self.steps[was.min(length)..was.max(length)];
-        for touch in steps.iter().flat_map(Step::touches) {
-            let object = &mut self.objects[touch.object as usize];
-            object.all ^= touch.action;
-            object.is_added = false;
-        }
     }
 
     /// How many steps there are.
@@ -637,31 +655,37 @@ impl Lattice {
     }
 
     /// What it costs to come here, and to go on with a thread, by the steps that are here in the order of the execution,
-    /// if that is within the budget.
-    pub(crate) fn cost_in_order(&mut self, next: usize, budget: u32) -> Option<u32> {
+    /// but for the last run of steps of a thread of the frontier, which comes last; if that is within the budget.
+    pub(crate) fn cost_in_order(&mut self, last: usize, next: usize, budget: u32) -> Option<u32> {
         if self.has_yields {
             return None;
         }
-        let mut step = self.latest(self.masks.frontier).map_or(0, |last| self.last_event(last) as usize + 1);
-        let mut undone = std::mem::take(&mut self.undone);
+        let end = self.latest(self.masks.frontier).map_or(0, |last| self.last_event(last) as usize + 1);
         let (mut left, mut next, mut cost) = (self.length, next, 0);
-        // As long as something before this step is not here.
+        // The last run, as far as nothing depends on it; then the others, as long as something before them is not here.
+        let mut step = self.last_event(last) as usize + 1;
+        if step < end {
+            let number = self.covered[last] as usize;
+            let stands = &self.lines[last].stands;
+            let begin = stands[number + 1].last as usize;
+            if step - begin == self.taken[last] as usize - number && begin > 0 && usize::from(self.steps[begin - 1].thread) == last {
+                return None;
+            }
+        }
+        while cost <= budget && self.taken[last] > self.covered[last] {
+            step -= 1;
+            if usize::from(self.steps[step].thread) != last {
+                break;
+            }
+            cost += self.undo(step, next, budget);
+            (left, next) = (left - 1, last);
+        }
+        step = end;
         while left < step && cost <= budget {
             step -= 1;
-            let Step { thread, number, .. } = self.steps[step];
-            let thread = usize::from(thread);
-            if number < self.taken[thread] {
-                cost += u32::from(thread != next && self.can_go_on(thread) == Can::Now);
-                self.taken[thread] -= 1;
-                for &(object, difference) in self.steps[step].changes(&self.changes) {
-                    let word = &mut self.objects[object as usize].word;
-                    *word = word.wrapping_sub(difference);
-                }
-                undone.push(step as u32);
-                (left, next) = (left - 1, thread);
-                if self.can_go_on(thread) == Can::Not {
-                    cost = budget + 1;
-                }
+            if self.contains(step as u32) {
+                cost += self.undo(step, next, budget);
+                (left, next) = (left - 1, self.steps[step].thread.into());
             }
         }
         if let Some(last) = left.checked_sub(1).map(|last| &self.steps[last]).filter(|_| cost <= budget) {
@@ -669,16 +693,30 @@ impl Lattice {
             cost +=
                 last.costs.run + u32::from(last_thread != next && self.can_go_on(last_thread) == Can::Now);
         }
-        for step in undone.drain(..).rev() {
+        while let Some(step) = self.undone.pop() {
             let step = &self.steps[step as usize];
             self.taken[usize::from(step.thread)] += 1;
-            for &(object, difference) in step.changes(&self.changes) {
+            for &Change { object, difference, .. } in step.changes(&self.changes) {
                 let word = &mut self.objects[object as usize].word;
                 *word = word.wrapping_add(difference);
             }
         }
-        self.undone = undone;
         (cost <= budget).then_some(cost)
+    }
+
+    /// Takes the last step of a thread back as far as words go, and says what it costs to switch from it to another; more
+    /// than the budget if it could not have been taken.
+    #[inline]
+    fn undo(&mut self, step: usize, next: usize, budget: u32) -> u32 {
+        let thread = usize::from(self.steps[step].thread);
+        let price = u32::from(thread != next && self.can_go_on(thread) == Can::Now);
+        self.taken[thread] -= 1;
+        for &Change { object, difference, .. } in self.steps[step].changes(&self.changes) {
+            let word = &mut self.objects[object as usize].word;
+            *word = word.wrapping_sub(difference);
+        }
+        self.undone.push(step as u32);
+        if self.can_go_on(thread) == Can::Not { budget + 1 } else { price }
     }
 
     /// The threads whose last step nothing depends on.

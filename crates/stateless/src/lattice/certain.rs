@@ -252,8 +252,7 @@ impl Lattice {
         let mut holder = None;
         let (mut from, mut until) = (0, 0);
         let mut released = None;
-        let writes = object.touches.iter().rev().filter(|touch| **touch & 1 == 1).map(|touch| touch >> 1);
-        for write in writes.skip_while(|write| *write >= own) {
+        for write in object.writes().skip_while(|write| *write >= own) {
             let step = &self.steps[write as usize];
             let other = usize::from(step.thread);
             if other == thread {
@@ -299,16 +298,15 @@ impl Lattice {
             return;
         }
         let entry = &self.objects[object];
-        let mut seen = entry.writes;
-        if usize::from(entry.owner) != thread {
+        let mut seen = entry.last().writes;
+        if usize::from(entry.last().owner) != thread {
             let clock = self.clock(stand.row);
-            let is_new = |touch: &&u32| {
-                let step = &self.steps[(**touch >> 1) as usize];
+            let is_new = |write: &u32| {
+                let step = &self.steps[*write as usize];
                 let by = usize::from(step.thread);
                 by != thread && step.number >= clock[by]
             };
-            let writes = entry.touches.iter().rev().filter(|touch| **touch & 1 == 1);
-            seen -= writes.take_while(is_new).count() as u32;
+            seen -= entry.writes().take_while(is_new).count() as u32;
         }
         stand.flags |= Stand::UNLESS;
         stand.unless = (object as u32, seen);

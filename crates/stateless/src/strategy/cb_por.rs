@@ -207,7 +207,6 @@ impl CbPor {
     fn visited(&mut self, execution: &Finished<'_>) {
         let state = &mut self.state;
         state.update(execution, self.marks.most());
-        state.bring_up_to_date();
         self.marks.cost.begin(state);
         if execution.pruned {
             // The state that it was ended in: where no step that it could afford was new.
@@ -540,9 +539,6 @@ impl Marks {
             }
             let Some(last) = each(within).max_by_key(|thread| state.last_event(*thread)) else { break };
             let others = within & !(1 << last);
-            if others != 0 {
-                state.bring_up_to_date();
-            }
             for other in each(others) {
                 let removed = state.remove(other);
                 let mut before = self.cost.look(state);
@@ -560,7 +556,6 @@ impl Marks {
                 self.back.push(Back::To(length));
                 last = state.last_run();
             }
-            state.bring_up_to_date();
             let removed = state.remove(last);
             let mut before = self.cost.look(state);
             let settled = self.settles(state, &mut before, removed.event);
@@ -577,7 +572,6 @@ impl Marks {
                 Some(Back::To(_)) if self.back.is_empty() => {}
                 Some(Back::To(length)) => {
                     state.walk_to(length);
-                    state.bring_up_to_date();
                 }
                 None => {}
             }
@@ -597,9 +591,6 @@ impl Marks {
         }
         if within == 0 && unknown.is_power_of_two() {
             return unknown;
-        }
-        if unknown != 0 {
-            state.bring_up_to_date();
         }
         for last in each(unknown) {
             let cost = self.cost.of_arrival(state, here, last, most);
