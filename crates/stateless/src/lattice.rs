@@ -64,6 +64,8 @@ pub(crate) struct Lattice {
     objects: Vec<Object>,
     /// What the steps of the whole graph do, in the order of its execution.
     steps: Vec<Step>,
+    /// What few of them do.
+    more: Vec<More>,
     /// How they change the words of objects.
     changes: Vec<Change>,
     /// The values that they chose, each among how many.
@@ -177,28 +179,39 @@ struct Change {
 struct Step {
     /// The state after it, in the execution that the graph is of.
     after: u128,
-    /// What it adds to the hash by itself.
-    alone: u128,
-    /// What it does to objects, as many of them as it touches.
-    touches: [Touch; 2],
-    touched: u8,
+    /// What it does to the first object that it touches, if there is one.
+    touch: Touch,
     thread: u8,
     forced: Forced,
     kind: OpKind,
-    /// The threads of which more happened before it than before its thread's last one.
-    joins: Threads,
-    /// The threads that it has signalled or created.
-    wakes: Threads,
-    /// It names one object, and no second one.
-    single: bool,
+    /// How many changes of words it makes, and where they begin.
+    changed: u8,
+    changes: u32,
+    /// What else it does is there, or [`NONE`].
+    more: u32,
     /// How many steps its thread had taken before.
     number: u32,
     /// How many decisions there were with it.
     decisions: u32,
-    /// Where its changes of words begin and end, and where its choices end.
-    changes: (u32, u32),
-    choices: u32,
     costs: Costs,
+    /// The threads of which more happened before it than before its thread's last one.
+    joins: Threads,
+}
+
+/// What few steps do.
+#[derive(Clone, Copy, Debug)]
+struct More {
+    /// What the step adds to the hash by itself.
+    alone: u128,
+    /// What it does to a second object, if there is one.
+    also: Touch,
+    /// Whether it names a second object.
+    is_double: bool,
+    step: u32,
+    /// The threads that it has signalled or created.
+    wakes: Threads,
+    /// Where the values begin and end that it chose.
+    choices: (u32, u32),
 }
 
 /// Whether there is no other step within the bound where one was taken, and no other way to come there.
@@ -232,11 +245,17 @@ enum Can {
 }
 
 /// What a step does to an object.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Touch {
     action: u128,
+    /// The object, or [`NONE`].
     object: u32,
     writes: bool,
+}
+
+impl Touch {
+    /// Nothing.
+    const NO: Touch = Touch { action: 0, object: NONE, writes: false };
 }
 
 /// A step that was taken back, and what was true before.
@@ -286,6 +305,24 @@ impl Object {
         1 + self.touches[1..].partition_point(|touch| (touch.step as usize) < length)
     }
 
+    /// Takes the last thing back that was done to it. Says what it added to the hash before.
+    #[inline]
+    fn take_back(&mut self, touch: &Touch) -> u128 {
+        let adds = if self.is_added { self.adds } else { whole(self.all) };
+        self.all ^= touch.action;
+        (self.adds, self.is_added) = (whole(self.all), true);
+        self.written -= u32::from(touch.writes);
+        adds
+    }
+
+    /// Adds it again; what it adds to the hash then is known.
+    #[inline]
+    fn add(&mut self, touch: &Touch, adds: u128) {
+        self.all ^= touch.action;
+        self.adds = adds;
+        self.written += u32::from(touch.writes);
+    }
+
     /// The steps that write it, the last one first.
     fn writes(&self) -> impl Iterator<Item = u32> {
         self.touches[1..].iter().rev().filter(|touch| touch.is_write()).map(|touch| touch.step)
@@ -293,21 +330,10 @@ impl Object {
 }
 
 impl Step {
-    #[inline]
-    fn touches(&self) -> &[Touch] {
-        &self.touches[..usize::from(self.touched).min(2)]
-    }
-
-    /// Whether it writes an object.
-    #[inline]
-    fn writes(&self, object: u32) -> bool {
-        self.touches().iter().any(|touch| touch.object == object && touch.writes)
-    }
-
     /// Its changes of words.
     #[inline]
     fn changes<'a>(&self, all: &'a [Change]) -> &'a [Change] {
-        &all[self.changes.0 as usize..self.changes.1 as usize]
+        &all[self.changes as usize..][..usize::from(self.changed)]
     }
 }
 
@@ -370,21 +396,27 @@ impl Lattice {
         let mut removed =
             Removed { event, hash: self.hash, least: self.least, masks: self.masks, adds: [0; 2] };
         self.least = self.least - stand.least() + before.least();
-        let mut hash = self.hash ^ step.alone;
-        for (touch, adds) in step.touches().iter().zip(&mut removed.adds) {
-            let object = &mut self.objects[touch.object as usize];
-            *adds = if object.is_added { object.adds } else { whole(object.all) };
-            object.all ^= touch.action;
-            (object.adds, object.is_added) = (whole(object.all), true);
-            object.written -= u32::from(touch.writes);
-            hash ^= *adds ^ object.adds;
+        let mut hash = self.hash;
+        let mut affected = 0;
+        if step.touch.object != NONE {
+            let object = &mut self.objects[step.touch.object as usize];
+            removed.adds[0] = object.take_back(&step.touch);
+            hash ^= removed.adds[0] ^ object.adds;
+        }
+        if let Some(more) = self.more.get(step.more as usize) {
+            hash ^= more.alone;
+            affected = more.wakes;
+            if more.also.object != NONE {
+                let object = &mut self.objects[more.also.object as usize];
+                removed.adds[1] = object.take_back(&more.also);
+                hash ^= removed.adds[1] ^ object.adds;
+            }
         }
         debug_assert!(
             event != self.length || removed.hash != step.after || hash == self.hash_after(event),
             "the step before led there"
         );
         self.hash = hash;
-        let mut affected = step.wakes;
         for &Change { object, difference, .. } in step.changes(&self.changes) {
             let object = &mut self.objects[object as usize];
             object.word = object.word.wrapping_sub(difference);
@@ -432,11 +464,13 @@ impl Lattice {
         self.least = removed.least;
         self.hash = removed.hash;
         let step = &self.steps[removed.event];
-        for (touch, adds) in step.touches().iter().zip(&removed.adds) {
-            let object = &mut self.objects[touch.object as usize];
-            object.all ^= touch.action;
-            object.written += u32::from(touch.writes);
-            object.adds = *adds;
+        if step.touch.object != NONE {
+            self.objects[step.touch.object as usize].add(&step.touch, removed.adds[0]);
+        }
+        if let Some(more) = self.more.get(step.more as usize)
+            && more.also.object != NONE
+        {
+            self.objects[more.also.object as usize].add(&more.also, removed.adds[1]);
         }
         for &Change { object, difference, .. } in step.changes(&self.changes) {
             let word = &mut self.objects[object as usize].word;
@@ -493,6 +527,13 @@ impl Lattice {
         } else {
             Can::Not
         }
+    }
+
+    /// Whether a step writes an object.
+    #[inline]
+    fn writes(&self, step: &Step, object: u32) -> bool {
+        let writes = |touch: &Touch| touch.object == object && touch.writes;
+        writes(&step.touch) || self.more.get(step.more as usize).is_some_and(|more| writes(&more.also))
     }
 
     #[inline]
@@ -561,7 +602,7 @@ impl Lattice {
     /// How many changes of words the first so many steps of the execution make.
     #[inline]
     fn changes_until(&self, length: usize) -> usize {
-        length.checked_sub(1).map_or(0, |last| self.steps[last].changes.1 as usize)
+        self.steps.get(length).map_or(self.changes.len(), |step| step.changes as usize)
     }
 
     /// The state that the execution was in after so many steps.
@@ -626,11 +667,10 @@ impl Lattice {
     /// The values that a step of the whole graph chose, each among how many.
     #[inline]
     pub(crate) fn choices(&self, event: usize) -> &[(u32, u32)] {
-        if self.choices.is_empty() {
-            return &[];
+        match self.more.get(self.steps[event].more as usize) {
+            Some(more) => &self.choices[more.choices.0 as usize..more.choices.1 as usize],
+            None => &[],
         }
-        let begin = event.checked_sub(1).map_or(0, |before| self.steps[before].choices as usize);
-        &self.choices[begin..self.steps[event].choices as usize]
     }
 
     /// The thread that took the last step of the execution, which was here.

@@ -9,7 +9,7 @@
 
 use selvedge_core::{ObjectId, OpKind};
 
-use super::{Forced, Lattice, Line, Threads, each};
+use super::{Forced, Lattice, Line, NONE, Step, Threads, each};
 use crate::gate::Gate;
 
 /// Where a thread stands after some of its steps.
@@ -212,7 +212,7 @@ impl Lattice {
             let plain = before.is_free(fair) && !gate.needs_signal && !gate.timed;
             let step = &self.steps[stand.last as usize];
             // If it is alone, what it waited for was as it was all the time since its step before.
-            let waited = || gate.object.is_some_and(|object| step.writes(object.index() as u32));
+            let waited = || gate.object.is_some_and(|object| self.writes(step, object.index() as u32));
             if !(plain && joins == 0 && waited()) {
                 if plain
                     && stand.seen >= stand.uncounted()
@@ -244,7 +244,11 @@ impl Lattice {
     /// been counted of.
     fn holder(&self, thread: usize, own: u32, instead: Option<Instead>) -> Option<Instead> {
         let step = &self.steps[own as usize];
-        let lock = step.touches().first().filter(|_| step.kind == OpKind::Lock && step.single)?.object;
+        let is_single = |step: &Step| self.more.get(step.more as usize).is_none_or(|more| !more.is_double);
+        let lock = step.touch.object;
+        if lock == NONE || step.kind != OpKind::Lock || !is_single(step) {
+            return None;
+        }
         let object = &self.objects[lock as usize];
         if object.unwritten != 0 {
             return None;
@@ -258,7 +262,7 @@ impl Lattice {
             if other == thread {
                 break;
             }
-            if !step.single || *holder.get_or_insert(other) != other {
+            if !is_single(step) || *holder.get_or_insert(other) != other {
                 return None;
             }
             let steps = step.number + 1;

@@ -4,7 +4,9 @@ use selvedge_core::{Access, Op, OpKind};
 
 use super::certain::{Counted, Stand};
 use super::script::{Move, Run, Script};
-use super::{ANYBODY, Change, Costs, Lattice, Line, NOBODY, NONE, Object, Step, Threads, Touch, Touched};
+use super::{
+    ANYBODY, Change, Costs, Lattice, Line, More, NOBODY, NONE, Object, Step, Threads, Touch, Touched,
+};
 use crate::happens_before::{action_hash, alone_hash, stop_hash, value_hash};
 use crate::record::{Pending, in_common};
 use crate::strategy::Finished;
@@ -56,7 +58,7 @@ impl Lattice {
         // What can go on may depend on the words that objects begin with.
         self.look_again(self.masks.waiting);
         while let Some(step) = script.next(&mut self.choices) {
-            self.load_step(&step, &script);
+            self.load_step(step, &script);
         }
     }
 
@@ -109,61 +111,56 @@ impl Lattice {
         self.stride = width;
     }
 
-    /// Adds the next step.
+    /// Adds the next step. Most touch one object, of which their thread knows all that was done to it, and nothing else.
     #[inline]
-    fn load_step<'a>(&mut self, next: &Move<'a>, script: &impl Script<'a>) {
+    fn load_step<'a>(&mut self, next: Move<'a>, script: &impl Script<'a>) {
         let index = self.steps.len() as u32;
         let thread = next.thread.index();
         let number = self.taken[thread];
-        let choices = self.steps.last().map_or(0, |last| last.choices);
-        let chooses = (choices as usize) < self.choices.len();
-        let (least, forced) = self.weigh(thread, next.run, !chooses);
-        let begin = self.changes.len() as u32;
+        let (least, forced) = self.weigh(thread, next.run, next.choices == 0);
+        let mut row = self.stand(thread).row;
         let mut step = Step {
             after: next.after,
-            alone: 0,
-            touches: [Touch::default(); 2],
-            touched: 0,
+            touch: Touch::NO,
             thread: thread as u8,
             forced,
             kind: next.op.kind,
-            joins: 0,
-            wakes: 0,
-            single: next.op.also.is_none(),
+            changed: next.changes.len() as u8,
+            changes: self.changes.len() as u32,
+            more: NONE,
             number,
             decisions: next.decisions,
-            changes: (begin, begin),
-            choices: self.choices.len() as u32,
             costs: Costs { least, run: next.run },
+            joins: 0,
         };
-        let mut row = self.stand(thread).row;
-        let mut gate = None;
-        let plain = step.single && !chooses && number > 0 && next.signals.is_empty() && !next.stops;
-        match (next.next, next.op.object) {
-            ([pending], Some(object)) if plain && self.owns(thread, &next.op, object.index()) => {
-                self.touch(&mut step, index, &next.op, 0, object.index(), next.op.access == Access::Write);
-                gate = Some(&pending.gate).filter(|_| pending.thread == next.thread);
+        let mut affects = 0;
+        let plain = next.op.also.is_none()
+            && next.next.len() == 1
+            && next.choices == 0
+            && number > 0
+            && next.signals.is_empty()
+            && !next.stops;
+        match next.op.object {
+            Some(object) if plain && self.owns(thread, &next.op, object.index()) => {
+                let writes = next.op.access == Access::Write;
+                step.touch = self.touch(&step, index, &next.op, 0, object.index(), writes);
             }
-            _ => {
-                row = self.load_more(&mut step, index, next, chooses.then_some(choices));
-                let own = next.next.iter().find(|pending| pending.thread == next.thread);
-                gate = own.map(|own| &own.gate).or(gate);
-            }
+            _ => (row, affects) = self.load_more(&mut step, index, &next),
         }
-        let mut affects = step.wakes;
+        self.calm = affects == 0
+            && step.joins == 0
+            && next.choices == 0
+            && next.changes.is_empty()
+            && !(step.touch.writes && self.objects[step.touch.object as usize].waiters != 0);
         for &(_, object, difference) in next.changes {
-            let change = Change { object, writes: step.writes(object), difference };
+            let change = Change { object, writes: self.writes(&step, object), difference };
             self.changes.push(change);
             let object = &mut self.objects[object as usize];
             object.word = object.word.wrapping_add(difference);
             object.unwritten += u32::from(!change.writes);
             affects |= object.waiters;
         }
-        step.changes.1 = self.changes.len() as u32;
-        let is_waited_for =
-            |touch: &Touch| touch.writes && self.objects[touch.object as usize].waiters != 0;
-        let waited = step.touches().iter().any(is_waited_for);
-        let (joins, wakes) = (step.joins, step.wakes);
+        let joins = step.joins;
         self.steps.push(step);
         self.taken[thread] = number + 1;
         self.length += 1;
@@ -173,9 +170,9 @@ impl Lattice {
         if joins != 0 {
             self.cover(row, joins);
         }
-        let gate = gate.filter(|_| next.op.kind != OpKind::End);
-        let same = self.load_stand(thread, row, joins, next.op.yields(), gate);
-        self.calm = same && joins | wakes == 0 && !waited && !chooses && next.changes.is_empty();
+        let own = next.next.iter().find(|pending| pending.thread == next.thread);
+        let gate = own.map(|own| &own.gate).filter(|_| next.op.kind != OpKind::End);
+        self.calm &= self.load_stand(thread, row, joins, next.op.yields(), gate);
         if affects != 0 {
             self.look_again(affects);
         }
@@ -200,15 +197,13 @@ impl Lattice {
 
     /// Notes what a step does to an object.
     #[inline]
-    fn touch(&mut self, step: &mut Step, index: u32, op: &Op, slot: usize, object: usize, writes: bool) {
+    fn touch(&mut self, step: &Step, index: u32, op: &Op, slot: usize, object: usize, writes: bool) -> Touch {
         let thread = step.thread;
         let name = self.lines[usize::from(thread)].name;
         let entry = &mut self.objects[object];
         let before = entry.last();
         let version = before.writes + u32::from(writes);
         let action = action_hash(name, u64::from(step.number) + 1, op, slot, version);
-        step.touches[usize::from(step.touched)] = Touch { action, object: object as u32, writes };
-        step.touched += 1;
         // After a read others may have read that this thread knows nothing of.
         let owner = if writes || before.is_write() || before.owner == thread { thread } else { NOBODY };
         let last_write = if writes { index } else { before.last_write };
@@ -216,49 +211,62 @@ impl Lattice {
         entry.touches.push(Touched { all, step: index, writes: version, last_write, owner });
         entry.written = version;
         (entry.all, entry.is_added) = (all, false);
+        Touch { action, object: object as u32, writes }
     }
 
     /// Notes what a step does to any number of objects and to other threads, and what else it adds to the hash. Says which
-    /// clock it has. The values that it chose begin here, if there are any.
+    /// clock it has, and which threads it has signalled or created.
     #[inline(never)]
-    fn load_more(&mut self, step: &mut Step, index: u32, next: &Move<'_>, values: Option<u32>) -> u32 {
+    fn load_more(&mut self, step: &mut Step, index: u32, next: &Move<'_>) -> (u32, Threads) {
         let thread = next.thread.index();
         if let Some(last) = next.op.object.max(next.op.also) {
             self.object(last.index());
         }
         let (object, also) = (next.op.object.filter(|_| next.op.access != Access::None), next.op.also);
         let writes = next.op.access == Access::Write;
-        let touched = [object.map(|object| (object.index(), writes)), also.map(|also| (also.index(), true))];
+        let touches = [object.map(|object| (object.index(), writes)), also.map(|also| (also.index(), true))];
         let row = self.stand(thread).row;
-        let (row, joins) = self.join(thread, row, touched.into_iter().flatten(), next.stops);
+        let (row, joins) = self.join(thread, row, touches.into_iter().flatten(), next.stops);
         step.joins = joins;
         if let Some(object) = object {
-            self.touch(step, index, &next.op, 0, object.index(), writes);
+            step.touch = self.touch(step, index, &next.op, 0, object.index(), writes);
         }
+        let end = self.choices.len() as u32;
+        let mut more = More {
+            alone: 0,
+            also: Touch::NO,
+            is_double: also.is_some(),
+            step: index,
+            wakes: 0,
+            choices: (end - next.choices, end),
+        };
         if let Some(also) = also {
-            self.touch(step, index, &next.op, next.op.object.iter().len(), also.index(), true);
+            let slot = next.op.object.iter().len();
+            more.also = self.touch(step, index, &next.op, slot, also.index(), true);
         }
         let (name, ordinal) = (self.lines[thread].name, u64::from(step.number) + 1);
-        if step.touched == 0 {
-            step.alone = alone_hash(name, ordinal, &next.op);
+        if object.is_none() && also.is_none() {
+            more.alone = alone_hash(name, ordinal, &next.op);
         }
-        if let Some(begin) = values {
-            for &(value, _) in &self.choices[begin as usize..] {
-                step.alone ^= value_hash(name, ordinal - 1, value);
-            }
+        for &(value, _) in &self.choices[more.choices.0 as usize..] {
+            more.alone ^= value_hash(name, ordinal - 1, value);
         }
         if next.stops {
-            step.alone ^= stop_hash(name, ordinal);
+            more.alone ^= stop_hash(name, ordinal);
         }
         for &(_, signalled) in next.signals {
             let taken = self.taken[signalled.index()];
             self.lines[signalled.index()].signals.push((index, taken));
-            step.wakes |= 1 << signalled.0;
+            more.wakes |= 1 << signalled.0;
         }
         for pending in next.next.iter().filter(|pending| pending.thread.index() >= self.taken.len()) {
-            step.wakes |= 1 << pending.thread.0;
+            more.wakes |= 1 << pending.thread.0;
         }
-        row
+        if more.alone != 0 || more.wakes != 0 || also.is_some() || next.choices > 0 {
+            step.more = self.more.len() as u32;
+            self.more.push(more);
+        }
+        (row, more.wakes)
     }
 
     /// The clock of a thread's next step, which touches these objects, and the threads of which more happened before it
@@ -332,11 +340,14 @@ impl Lattice {
         for object in &mut self.objects {
             object.touches.truncate(object.touches_until(kept));
         }
-        for change in self.changes.drain(self.steps[..kept].last().map_or(0, |step| step.changes.1 as usize)..) {
+        for change in self.changes.drain(self.changes_until(kept)..) {
             self.objects[change.object as usize].unwritten -= u32::from(!change.writes);
         }
         self.steps.truncate(kept);
-        self.choices.truncate(self.steps.last().map_or(0, |step| step.choices as usize));
+        while self.more.pop_if(|more| more.step as usize >= kept).is_some_and(|more| {
+            self.choices.truncate(more.choices.0 as usize);
+            true
+        }) {}
         self.stopped = false;
         while let Some((_, thread, counted)) = self.counted_before.pop_if(|before| before.0 as usize >= kept)
         {

@@ -16,6 +16,8 @@ pub(crate) struct Move<'a> {
     pub(super) after: u128,
     /// How many decisions there were with it.
     pub(super) decisions: u32,
+    /// How many values it chose.
+    pub(super) choices: u32,
     /// It ended the execution, and so depends on everything.
     pub(super) stops: bool,
     /// By how much it has changed the words of objects; what is first is of no importance.
@@ -92,6 +94,7 @@ impl<'a> Script<'a> for Run<'a> {
             choices.push((*value, points[end].arity));
             end += 1;
         }
+        let chosen = end - self.decision - 1;
         self.decision = end;
         let changes = take(&mut self.changes, |change| change.0 as usize == end - 1);
         let signals = take(&mut self.signals, |signal| signal.0 as usize == end - 1);
@@ -105,6 +108,7 @@ impl<'a> Script<'a> for Run<'a> {
             run,
             after: after.0,
             decisions: end as u32,
+            choices: chosen as u32,
             stops,
             changes,
             signals,
@@ -210,6 +214,7 @@ pub(crate) mod written {
                 run: self.run,
                 after: self.state.hash().0,
                 decisions: self.index as u32,
+                choices: 0,
                 stops: false,
                 changes: &[],
                 signals: &[],

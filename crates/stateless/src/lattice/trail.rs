@@ -68,7 +68,6 @@ impl Trail {
         let first = if common == 0 { script.first() } else { &[] };
         self.next.extend_from_slice(first);
         let mut stops = false;
-        let mut choices = self.choices.len();
         while let Some(step) = script.next(&mut self.choices) {
             self.next.extend_from_slice(step.next);
             self.changes.extend_from_slice(step.changes);
@@ -82,9 +81,8 @@ impl Trail {
                 next: step.next.len() as u8,
                 changes: step.changes.len() as u8,
                 signals: step.signals.len() as u8,
-                choices: (self.choices.len() - choices) as u16,
+                choices: step.choices as u16,
             });
-            choices = self.choices.len();
         }
         self.names.extend((0..threads as u32).map(|thread| script.name(ThreadId(thread))));
         self.initials.extend(script.initials());
@@ -159,6 +157,7 @@ impl<'a> Script<'a> for Again<'a> {
             run: step.run,
             after: step.after,
             decisions: 0,
+            choices: step.choices.into(),
             stops: self.stops && rest.is_empty(),
             changes: take(&mut self.changes, step.changes.into()),
             signals: take(&mut self.signals, step.signals.into()),
