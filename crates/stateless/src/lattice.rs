@@ -83,6 +83,8 @@ pub(crate) struct Lattice {
     stopped: bool,
     /// The last step that was loaded changes nothing about what others could have done instead of its thread's next.
     calm: bool,
+    /// Where the step before the last was loaded, there was no other way to come there within the bound.
+    one_way: bool,
     /// Memory that is used again and again.
     undone: Vec<u32>,
 }

@@ -58,7 +58,9 @@ impl Lattice {
         // What can go on may depend on the words that objects begin with.
         self.look_again(self.masks.waiting);
         while let Some(step) = script.next(&mut self.choices) {
-            self.load_step(step, &script);
+            if !self.load_plain(&step) {
+                self.load_step(step, &script);
+            }
         }
     }
 
@@ -111,13 +113,88 @@ impl Lattice {
         self.stride = width;
     }
 
-    /// Adds the next step. Most touch one object, of which their thread knows all that was done to it, and nothing else.
-    #[inline]
+    /// Adds the next step, if it is as most are: its thread goes on and touches one object, of which it knows all that was
+    /// done to it; and what is certain of other threads is as it was. Says whether that is so.
+    #[inline(always)]
+    fn load_plain(&mut self, next: &Move<'_>) -> bool {
+        let thread = next.thread.index();
+        let (&[ref pending], Some(object), [.., before, last]) = (next.next, next.op.object, &self.steps[..])
+        else {
+            return false;
+        };
+        let goes_on = usize::from(last.thread) == thread && before.thread == last.thread;
+        let costs = last.costs;
+        if !self.calm
+            || !goes_on
+            || self.has_yields
+            || costs.run != next.run
+            || next.choices > 0
+            || next.changes.len() > 1
+            || !next.signals.is_empty()
+            || next.stops
+            || next.op.also.is_some()
+            || next.op.access == Access::None
+            || next.op.yields()
+            || next.op.kind == OpKind::End
+            || pending.thread != next.thread
+        {
+            return false;
+        }
+        let (own, index) = (1 << thread, self.steps.len() as u32);
+        let (object, writes) = (object.index(), next.op.access == Access::Write);
+        let Some(entry) = self.objects.get(object) else { return false };
+        let is_open = pending.gate.is_open();
+        if usize::from(entry.last().owner) != thread
+            || next.changes.iter().any(|change| change.1 as usize != object || !writes)
+            || writes && entry.waiters & self.masks.unless & !own != 0
+        {
+            return false;
+        }
+        let Some(stand) = self.plain_stand(thread, index, object, writes, &pending.gate) else { return false };
+        let number = self.taken[thread];
+        let forced = self.forced(thread, costs.least);
+        debug_assert_eq!((costs.least, forced, self.one_way), self.weigh(thread, next.run, true));
+        let mut step = Step {
+            after: next.after,
+            touch: Touch::NO,
+            thread: thread as u8,
+            forced,
+            kind: next.op.kind,
+            changed: next.changes.len() as u8,
+            changes: self.changes.len() as u32,
+            more: NONE,
+            number,
+            decisions: next.decisions,
+            costs,
+            joins: 0,
+        };
+        step.touch = self.touch(&step, index, &next.op, 0, object, writes);
+        self.steps.push(step);
+        if let &[(_, _, difference)] = next.changes {
+            self.changes.push(Change { object: object as u32, writes, difference });
+            let entry = &mut self.objects[object];
+            entry.word = entry.word.wrapping_add(difference);
+            let affects = entry.waiters & self.masks.waiting & !own;
+            if affects != 0 {
+                self.look_again(affects);
+                self.calm = affects & self.masks.frontier == 0;
+            }
+        }
+        self.taken[thread] = number + 1;
+        self.length += 1;
+        self.hash = next.after;
+        self.take_plain_stand(thread, stand, is_open, &pending.gate);
+        true
+    }
+
+    /// Adds the next step.
+    #[inline(never)]
     fn load_step<'a>(&mut self, next: Move<'a>, script: &impl Script<'a>) {
         let index = self.steps.len() as u32;
         let thread = next.thread.index();
         let number = self.taken[thread];
-        let (least, forced) = self.weigh(thread, next.run, next.choices == 0);
+        let (least, forced, one_way) = self.weigh(thread, next.run, next.choices == 0);
+        self.one_way = one_way;
         let mut row = self.stand(thread).row;
         let mut step = Step {
             after: next.after,
@@ -147,11 +224,15 @@ impl Lattice {
             }
             _ => (row, affects) = self.load_more(&mut step, index, &next),
         }
-        self.calm = affects == 0
+        let own = 1 << thread;
+        let pressed = self.pressed(thread);
+        let mut calm = affects == 0
             && step.joins == 0
             && next.choices == 0
-            && next.changes.is_empty()
-            && !(step.touch.writes && self.objects[step.touch.object as usize].waiters != 0);
+            && next.op.also.is_none()
+            && !next.op.yields()
+            && !(step.touch.writes
+                && self.objects[step.touch.object as usize].waiters & self.masks.unless & !own != 0);
         for &(_, object, difference) in next.changes {
             let change = Change { object, writes: self.writes(&step, object), difference };
             self.changes.push(change);
@@ -159,7 +240,9 @@ impl Lattice {
             object.word = object.word.wrapping_add(difference);
             object.unwritten += u32::from(!change.writes);
             affects |= object.waiters;
+            calm &= change.writes;
         }
+        calm &= affects & self.masks.waiting & self.masks.frontier & !own == 0;
         let joins = step.joins;
         self.steps.push(step);
         self.taken[thread] = number + 1;
@@ -172,10 +255,11 @@ impl Lattice {
         }
         let own = next.next.iter().find(|pending| pending.thread == next.thread);
         let gate = own.map(|own| &own.gate).filter(|_| next.op.kind != OpKind::End);
-        self.calm &= self.load_stand(thread, row, joins, next.op.yields(), gate);
+        self.load_stand(thread, row, joins, next.op.yields(), gate);
         if affects != 0 {
             self.look_again(affects);
         }
+        self.calm = calm && self.pressed(thread) == pressed;
         if next.next.len() > 1 {
             for pending in next.next {
                 if pending.thread.index() >= self.taken.len() {
