@@ -186,6 +186,8 @@ struct Step {
     thread: u8,
     forced: Forced,
     kind: OpKind,
+    /// Its thread has seen nothing new of others, and whoever runs next preempts it as much or as little as before.
+    calm: bool,
     /// How many changes of words it makes, and where they begin.
     changed: u8,
     changes: u32,
@@ -269,6 +271,16 @@ pub(crate) struct Removed {
     masks: Masks,
     /// What the objects added to the hash.
     adds: [u128; 2],
+}
+
+/// Steps of a thread that were taken back at once, and what was true before.
+#[derive(Clone, Debug)]
+pub(crate) struct Slid {
+    thread: usize,
+    taken: u32,
+    hash: u128,
+    least: u32,
+    masks: Masks,
 }
 
 impl Default for Object {
@@ -456,6 +468,70 @@ impl Lattice {
             self.covered[other] = covered;
             self.masks.frontier |= Threads::from(self.taken[other] > covered) << other;
         }
+    }
+
+    /// Takes the last steps of a thread back that a state was come to by, as long as there is nothing else to do there, and
+    /// no other way to come there is within the bound. Says how many.
+    pub(crate) fn slide_back(&mut self, thread: usize) -> Option<Slid> {
+        let most = self.most?;
+        let own = 1 << thread;
+        let idle = (self.masks.enabled | self.masks.timed) & !own == 0 && !self.has_yields;
+        let is_beyond = |other: usize| self.preempted(other, Runs::Last, most) > most;
+        if !idle || !each(self.masks.frontier & !own).all(is_beyond) {
+            return None;
+        }
+        let slid = Slid { thread, taken: self.taken[thread], hash: self.hash, least: self.least, masks: self.masks };
+        let last = self.covered[thread] + 1;
+        let mut taken = slid.taken;
+        while taken > last {
+            let step = &self.steps[self.lines[thread].stands[taken as usize].last as usize];
+            let changes = step.changes(&self.changes);
+            let others = self.masks.waiting & !own;
+            if !step.calm || changes.iter().any(|change| self.objects[change.object as usize].waiters & others != 0) {
+                break;
+            }
+            let object = &mut self.objects[step.touch.object as usize];
+            let adds = object.take_back(&step.touch);
+            self.hash ^= adds ^ object.adds;
+            for change in changes {
+                let word = &mut self.objects[change.object as usize].word;
+                *word = word.wrapping_sub(change.difference);
+            }
+            taken -= 1;
+        }
+        if taken == slid.taken {
+            return None;
+        }
+        self.length -= (slid.taken - taken) as usize;
+        self.taken[thread] = taken;
+        let stands = &self.lines[thread].stands;
+        let (stand, before) = (&stands[slid.taken as usize], stands[taken as usize]);
+        self.least = self.least - stand.least() + before.least();
+        self.masks.set(thread, &before);
+        // It can go on, because it did.
+        self.masks.enabled |= own;
+        debug_assert!(self.can_go_on(thread) == Can::Now, "it went on");
+        debug_assert!(each(self.masks.frontier & !own).all(|other| self.preempted(other, Runs::Last, most) > most));
+        Some(slid)
+    }
+
+    /// Adds the steps again that were taken back.
+    pub(crate) fn slide_on(&mut self, slid: &Slid) {
+        let stands = &self.lines[slid.thread].stands;
+        for stand in &stands[self.taken[slid.thread] as usize + 1..=slid.taken as usize] {
+            let step = &self.steps[stand.last as usize];
+            let object = &mut self.objects[step.touch.object as usize];
+            object.all ^= step.touch.action;
+            object.is_added = false;
+            object.written += u32::from(step.touch.writes);
+            for change in step.changes(&self.changes) {
+                let word = &mut self.objects[change.object as usize].word;
+                *word = word.wrapping_add(change.difference);
+            }
+        }
+        self.length += (slid.taken - self.taken[slid.thread]) as usize;
+        self.taken[slid.thread] = slid.taken;
+        (self.hash, self.least, self.masks) = (slid.hash, slid.least, slid.masks);
     }
 
     /// Adds a step again that was taken back last.

@@ -160,6 +160,7 @@ impl Lattice {
             thread: thread as u8,
             forced,
             kind: next.op.kind,
+            calm: false,
             changed: next.changes.len() as u8,
             changes: self.changes.len() as u32,
             more: NONE,
@@ -184,6 +185,7 @@ impl Lattice {
         self.length += 1;
         self.hash = next.after;
         self.take_plain_stand(thread, stand, is_open, &pending.gate);
+        self.steps[index as usize].calm = self.calm;
         true
     }
 
@@ -202,6 +204,7 @@ impl Lattice {
             thread: thread as u8,
             forced,
             kind: next.op.kind,
+            calm: false,
             changed: next.changes.len() as u8,
             changes: self.changes.len() as u32,
             more: NONE,
@@ -260,6 +263,7 @@ impl Lattice {
             self.look_again(affects);
         }
         self.calm = calm && self.pressed(thread) == pressed;
+        self.steps[index as usize].calm = self.calm;
         if next.next.len() > 1 {
             for pending in next.next {
                 if pending.thread.index() >= self.taken.len() {

@@ -26,7 +26,7 @@ use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 use super::backtrack::last_thread;
 use super::context_cost::{ContextCost, Here, NEVER};
 use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
-use crate::lattice::{Lattice, MOST_THREADS, Removed, Threads, Trail, each};
+use crate::lattice::{Lattice, MOST_THREADS, Removed, Slid, Threads, Trail, each};
 use crate::program::Onward;
 
 /// Every terminal partial order within a bound on preemptions, once, bound by bound.
@@ -74,6 +74,8 @@ struct Marks {
 enum Back {
     /// By the step of a thread that was taken back.
     Over(usize, Removed),
+    /// By several that were taken back at once.
+    Along(Slid),
     /// Along the execution, to where it was after so many steps.
     To(usize),
 }
@@ -551,8 +553,10 @@ impl Marks {
             let length = state.len();
             if here.was_run(last) {
                 self.cut |= state.go_back();
+            } else if others == 0 {
+                self.back.extend(state.slide_back(last).map(Back::Along));
             }
-            if state.len() < length {
+            if here.was_run(last) && state.len() < length {
                 self.back.push(Back::To(length));
                 last = state.last_run();
             }
@@ -570,9 +574,8 @@ impl Marks {
                 Some(Back::Over(last, removed)) => state.put_back(last, &removed),
                 // From where the walk began, nothing is done but to load what comes next.
                 Some(Back::To(_)) if self.back.is_empty() => {}
-                Some(Back::To(length)) => {
-                    state.walk_to(length);
-                }
+                Some(Back::To(length)) => state.walk_to(length),
+                Some(Back::Along(slid)) => state.slide_on(&slid),
                 None => {}
             }
         }
