@@ -9,6 +9,7 @@
 
 use selvedge_core::{ObjectId, OpKind};
 
+use super::script::Plain;
 use super::{Forced, Lattice, Line, NONE, Step, Threads, each};
 use crate::gate::Gate;
 
@@ -154,26 +155,21 @@ impl Stand {
 impl Lattice {
     /// Where a thread stands after its next step, of this number, which touches an object that is its own, if that is
     /// somewhere nothing but what it waits for can keep it from going on, no preemption has become certain since it stood
-    /// where it stands, and whoever runs next preempts it as much or as little as there.
+    /// where it stands, and whoever runs next preempts it as much or as little as there. Says, too, whether it waits for
+    /// nothing.
     #[inline(always)]
-    pub(super) fn plain_stand(
-        &self,
-        thread: usize,
-        index: u32,
-        object: usize,
-        writes: bool,
-        gate: &Gate,
-    ) -> Option<Stand> {
+    pub(super) fn plain_stand(&self, thread: usize, index: u32, next: &Plain<'_>) -> Option<(Stand, bool)> {
         let before = self.stand(thread);
-        let waited = before.has_unless() && before.unless.0 as usize == object && writes;
+        let waited = before.has_unless() && before.unless.0 as usize == next.object && next.writes;
         let counted = self.counted[thread].until > before.counted;
         if counted || !before.left() && (!waited || before.seen >= before.uncounted()) {
             return None;
         }
         let mut stand = Stand { last: index, flags: before.flags & Stand::INSTEAD, ..*before };
+        let gate = next.gate;
         if gate.is_open() {
             stand.flags |= Stand::OPEN | Stand::LEFT;
-            return Some(stand);
+            return Some((stand, true));
         }
         let awaited = gate.object.filter(|_| !gate.needs_signal && !gate.timed)?.index();
         let entry = self.objects.get(awaited)?;
@@ -182,8 +178,8 @@ impl Lattice {
         }
         stand.gates += 1;
         stand.flags |= Stand::WAITS | Stand::GATED | Stand::UNLESS;
-        stand.unless = (awaited as u32, entry.last().writes + u32::from(awaited == object && writes));
-        Some(stand)
+        stand.unless = (awaited as u32, entry.last().writes + u32::from(awaited == next.object && next.writes));
+        Some((stand, false))
     }
 
     /// Notes that a thread stands there now.

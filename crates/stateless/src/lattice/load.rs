@@ -1,6 +1,6 @@
 //! How the graph of an execution is made, step by step, from what was recorded.
 
-use selvedge_core::{Access, Op, OpKind};
+use selvedge_core::{Access, Op, OpKind, ThreadId};
 
 use super::certain::{Counted, Stand};
 use super::script::{Move, Run, Script};
@@ -57,10 +57,8 @@ impl Lattice {
         }
         // What can go on may depend on the words that objects begin with.
         self.look_again(self.masks.waiting);
-        while let Some(step) = script.next(&mut self.choices) {
-            if !self.load_plain(&step) {
-                self.load_step(step, &script);
-            }
+        while self.load_step(&mut script) {
+            while self.load_plain(&mut script) {}
         }
     }
 
@@ -113,67 +111,31 @@ impl Lattice {
         self.stride = width;
     }
 
-    /// Adds the next step, if it is as most are: its thread goes on and touches one object, of which it knows all that was
-    /// done to it; and what is certain of other threads is as it was. Says whether that is so.
+    /// Adds the next step, if its thread goes on, knows all that was done to the object that it touches, and what is certain
+    /// of other threads is as it was. Says whether that is so.
     #[inline(always)]
-    fn load_plain(&mut self, next: &Move<'_>) -> bool {
-        let thread = next.thread.index();
-        let (&[ref pending], Some(object), [.., before, last]) = (next.next, next.op.object, &self.steps[..])
-        else {
-            return false;
-        };
-        let goes_on = usize::from(last.thread) == thread && before.thread == last.thread;
-        let costs = last.costs;
-        if !self.calm
-            || !goes_on
-            || self.has_yields
-            || costs.run != next.run
-            || next.choices > 0
-            || next.changes.len() > 1
-            || !next.signals.is_empty()
-            || next.stops
-            || next.op.also.is_some()
-            || next.op.access == Access::None
-            || next.op.yields()
-            || next.op.kind == OpKind::End
-            || pending.thread != next.thread
-        {
+    fn load_plain<'a>(&mut self, script: &mut impl Script<'a>) -> bool {
+        let [.., before, last] = &self.steps[..] else { return false };
+        if !self.calm || before.thread != last.thread || self.has_yields {
             return false;
         }
+        let (thread, costs) = (usize::from(last.thread), last.costs);
+        let Some(next) = script.plain(ThreadId(last.thread.into()), costs.run) else { return false };
         let (own, index) = (1 << thread, self.steps.len() as u32);
-        let (object, writes) = (object.index(), next.op.access == Access::Write);
-        let Some(entry) = self.objects.get(object) else { return false };
-        let is_open = pending.gate.is_open();
-        if usize::from(entry.last().owner) != thread
-            || next.changes.iter().any(|change| change.1 as usize != object || !writes)
-            || writes && entry.waiters & self.masks.unless & !own != 0
-        {
+        let Some(entry) = self.objects.get(next.object) else { return false };
+        let is_last_of = entry.waiters & self.masks.unless & !own;
+        if usize::from(entry.last().owner) != thread || next.writes && is_last_of != 0 {
             return false;
         }
-        let Some(stand) = self.plain_stand(thread, index, object, writes, &pending.gate) else { return false };
-        let number = self.taken[thread];
+        let Some((stand, is_open)) = self.plain_stand(thread, index, &next) else { return false };
         let forced = self.forced(thread, costs.least);
-        debug_assert_eq!((costs.least, forced, self.one_way), self.weigh(thread, next.run, true));
-        let mut step = Step {
-            after: next.after,
-            touch: Touch::NO,
-            thread: thread as u8,
-            forced,
-            kind: next.op.kind,
-            calm: false,
-            changed: next.changes.len() as u8,
-            changes: self.changes.len() as u32,
-            more: NONE,
-            number,
-            decisions: next.decisions,
-            costs,
-            joins: 0,
-        };
-        step.touch = self.touch(&step, index, &next.op, 0, object, writes);
-        self.steps.push(step);
-        if let &[(_, _, difference)] = next.changes {
-            self.changes.push(Change { object: object as u32, writes, difference });
-            let entry = &mut self.objects[object];
+        debug_assert_eq!((costs.least, forced, self.one_way), self.weigh(thread, costs.run, true));
+        let number = self.taken[thread];
+        let touch = self.touch(thread, number, index, &next.op, 0, next.object, next.writes);
+        if next.changes {
+            let (object, difference) = (next.object as u32, next.difference);
+            self.changes.push(Change { object, writes: true, difference });
+            let entry = &mut self.objects[next.object];
             entry.word = entry.word.wrapping_add(difference);
             let affects = entry.waiters & self.masks.waiting & !own;
             if affects != 0 {
@@ -184,14 +146,30 @@ impl Lattice {
         self.taken[thread] = number + 1;
         self.length += 1;
         self.hash = next.after;
-        self.take_plain_stand(thread, stand, is_open, &pending.gate);
-        self.steps[index as usize].calm = self.calm;
+        self.take_plain_stand(thread, stand, is_open, next.gate);
+        self.steps.push(Step {
+            after: next.after,
+            touch,
+            thread: thread as u8,
+            forced,
+            kind: next.op.kind,
+            calm: self.calm,
+            changed: next.changes.into(),
+            changes: (self.changes.len() - usize::from(next.changes)) as u32,
+            more: NONE,
+            number,
+            decisions: next.decisions,
+            costs,
+            joins: 0,
+        });
+        script.pass(&next);
         true
     }
 
-    /// Adds the next step.
+    /// Adds the next step, if there is one.
     #[inline(never)]
-    fn load_step<'a>(&mut self, next: Move<'a>, script: &impl Script<'a>) {
+    fn load_step<'a>(&mut self, script: &mut impl Script<'a>) -> bool {
+        let Some(next) = script.next(&mut self.choices) else { return false };
         let index = self.steps.len() as u32;
         let thread = next.thread.index();
         let number = self.taken[thread];
@@ -223,7 +201,7 @@ impl Lattice {
         match next.op.object {
             Some(object) if plain && self.owns(thread, &next.op, object.index()) => {
                 let writes = next.op.access == Access::Write;
-                step.touch = self.touch(&step, index, &next.op, 0, object.index(), writes);
+                step.touch = self.touch(thread, number, index, &next.op, 0, object.index(), writes);
             }
             _ => (row, affects) = self.load_more(&mut step, index, &next),
         }
@@ -271,6 +249,7 @@ impl Lattice {
                 }
             }
         }
+        true
     }
 
     /// Whether an operation touches an object of which its thread knows all that was done to it.
@@ -284,14 +263,24 @@ impl Lattice {
     }
 
     /// Notes what a step does to an object.
-    #[inline]
-    fn touch(&mut self, step: &Step, index: u32, op: &Op, slot: usize, object: usize, writes: bool) -> Touch {
-        let thread = step.thread;
-        let name = self.lines[usize::from(thread)].name;
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn touch(
+        &mut self,
+        thread: usize,
+        number: u32,
+        index: u32,
+        op: &Op,
+        slot: usize,
+        object: usize,
+        writes: bool,
+    ) -> Touch {
+        let name = self.lines[thread].name;
+        let thread = thread as u8;
         let entry = &mut self.objects[object];
         let before = entry.last();
         let version = before.writes + u32::from(writes);
-        let action = action_hash(name, u64::from(step.number) + 1, op, slot, version);
+        let action = action_hash(name, u64::from(number) + 1, op, slot, version);
         // After a read others may have read that this thread knows nothing of.
         let owner = if writes || before.is_write() || before.owner == thread { thread } else { NOBODY };
         let last_write = if writes { index } else { before.last_write };
@@ -317,7 +306,7 @@ impl Lattice {
         let (row, joins) = self.join(thread, row, touches.into_iter().flatten(), next.stops);
         step.joins = joins;
         if let Some(object) = object {
-            step.touch = self.touch(step, index, &next.op, 0, object.index(), writes);
+            step.touch = self.touch(thread, step.number, index, &next.op, 0, object.index(), writes);
         }
         let end = self.choices.len() as u32;
         let mut more = More {
@@ -330,7 +319,7 @@ impl Lattice {
         };
         if let Some(also) = also {
             let slot = next.op.object.iter().len();
-            more.also = self.touch(step, index, &next.op, slot, also.index(), true);
+            more.also = self.touch(thread, step.number, index, &next.op, slot, also.index(), true);
         }
         let (name, ordinal) = (self.lines[thread].name, u64::from(step.number) + 1);
         if object.is_none() && also.is_none() {

@@ -2,7 +2,7 @@
 
 use selvedge_core::{Op, ThreadId};
 
-use super::script::{Move, Script};
+use super::script::{Move, Plain, Script};
 use crate::record::Pending;
 
 /// Executions, one after the other.
@@ -144,6 +144,24 @@ impl<'a> Script<'a> for Again<'a> {
 
     fn initials(&self) -> impl Iterator<Item = u64> {
         self.initials.iter().copied()
+    }
+
+    #[inline(always)]
+    fn plain(&self, thread: ThreadId, run: u32) -> Option<Plain<'a>> {
+        let [step, _, ..] = self.steps else { return None };
+        if ThreadId(step.thread.into()) != thread
+            || (step.run, step.next, step.signals, step.choices) != (run, 1, 0, 0)
+        {
+            return None;
+        }
+        Plain::new(thread, &step.op, step.after, 0, &self.changes[..step.changes.into()], &self.next[0])
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, plain: &Plain<'a>) {
+        self.steps = &self.steps[1..];
+        self.changes = &self.changes[usize::from(plain.changes)..];
+        self.next = &self.next[1..];
     }
 
     #[inline]
