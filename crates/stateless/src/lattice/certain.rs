@@ -274,6 +274,14 @@ impl Lattice {
         (self.stand(thread).preempted, left && (self.masks.left >> thread & 1 == 1 || self.is_as_it_was(thread)))
     }
 
+    /// Whether a thread that writes an object now takes away that another is certainly preempted.
+    #[inline]
+    pub(super) fn disturbs(&self, thread: usize, object: usize) -> bool {
+        let Some(entry) = self.objects.get(object) else { return false };
+        each(entry.waiters & self.masks.unless & !(1 << thread))
+            .any(|other| self.stand(other).unless.0 as usize == object && self.is_as_it_was(other))
+    }
+
     /// Whether what a thread waits for has not been written since it stands there.
     #[inline]
     fn is_as_it_was(&self, thread: usize) -> bool {

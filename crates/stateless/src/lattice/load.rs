@@ -123,8 +123,9 @@ impl Lattice {
         let Some(next) = script.plain(ThreadId(last.thread.into()), costs.run) else { return false };
         let (own, index) = (1 << thread, self.steps.len() as u32);
         let Some(entry) = self.objects.get(next.object) else { return false };
-        let is_last_of = entry.waiters & self.masks.unless & !own;
-        if usize::from(entry.last().owner) != thread || next.writes && is_last_of != 0 {
+        if usize::from(entry.last().owner) != thread
+            || next.writes && self.disturbs(thread, next.object)
+        {
             return false;
         }
         let Some((stand, is_open)) = self.plain_stand(thread, index, &next) else { return false };
@@ -191,6 +192,9 @@ impl Lattice {
             costs: Costs { least, run: next.run },
             joins: 0,
         };
+        let (own, pressed) = (1 << thread, self.pressed(thread));
+        let disturbs = next.op.access == Access::Write
+            && next.op.object.is_some_and(|object| self.disturbs(thread, object.index()));
         let mut affects = 0;
         let plain = next.op.also.is_none()
             && next.next.len() == 1
@@ -205,15 +209,12 @@ impl Lattice {
             }
             _ => (row, affects) = self.load_more(&mut step, index, &next),
         }
-        let own = 1 << thread;
-        let pressed = self.pressed(thread);
         let mut calm = affects == 0
             && step.joins == 0
             && next.choices == 0
             && next.op.also.is_none()
             && !next.op.yields()
-            && !(step.touch.writes
-                && self.objects[step.touch.object as usize].waiters & self.masks.unless & !own != 0);
+            && !disturbs;
         for &(_, object, difference) in next.changes {
             let change = Change { object, writes: self.writes(&step, object), difference };
             self.changes.push(change);
