@@ -314,11 +314,6 @@ impl Object {
         self.touches.last().expect("it has a beginning")
     }
 
-    /// How many of its touches are by the first so many steps of the execution, and what it was at its beginning.
-    fn touches_until(&self, length: usize) -> usize {
-        1 + self.touches[1..].partition_point(|touch| (touch.step as usize) < length)
-    }
-
     /// Takes the last thing back that was done to it. Says what it added to the hash before.
     #[inline]
     fn take_back(&mut self, touch: &Touch) -> u128 {
@@ -658,20 +653,25 @@ impl Lattice {
     /// The same for what is counted along the execution.
     fn retrace(&mut self, length: usize) {
         debug_assert!(self.is_on_path(), "the execution was here");
-        let (now, then) = (self.changes_until(self.length), self.changes_until(length));
-        for change in &self.changes[now.min(then)..now.max(then)] {
+        let add = length > self.length;
+        let by = |count: u32, one: bool| if add { count + u32::from(one) } else { count - u32::from(one) };
+        let steps = self.length.min(length)..self.length.max(length);
+        let changes = self.changes_until(steps.start)..self.changes_until(steps.end);
+        for step in &self.steps[steps] {
+            let taken = &mut self.taken[usize::from(step.thread)];
+            *taken = by(*taken, true);
+            let also = self.more.get(step.more as usize).map(|more| &more.also);
+            for touch in [Some(&step.touch), also].into_iter().flatten().filter(|touch| touch.object != NONE) {
+                let object = &mut self.objects[touch.object as usize];
+                object.written = by(object.written, touch.writes);
+                object.all ^= touch.action;
+                object.is_added = false;
+            }
+        }
+        for change in &self.changes[changes] {
             let word = &mut self.objects[change.object as usize].word;
             let difference = change.difference;
-            *word = if now < then { word.wrapping_add(difference) } else { word.wrapping_sub(difference) };
-        }
-        for object in &mut self.objects {
-            let touched = &object.touches[object.touches_until(length) - 1];
-            object.written = touched.writes;
-            object.is_added &= object.all == touched.all;
-            object.all = touched.all;
-        }
-        for (line, taken) in self.lines.iter().zip(&mut self.taken) {
-            *taken = line.stands[1..].partition_point(|stand| (stand.last as usize) < length) as u32;
+            *word = if add { word.wrapping_add(difference) } else { word.wrapping_sub(difference) };
         }
         self.length = length;
         self.hash = self.hash_after(length);

@@ -415,8 +415,11 @@ impl Lattice {
             return;
         }
         self.retrace(kept);
-        for object in &mut self.objects {
-            object.touches.truncate(object.touches_until(kept));
+        for step in &self.steps[kept..] {
+            let also = self.more.get(step.more as usize).map_or(NONE, |more| more.also.object);
+            for object in [step.touch.object, also].into_iter().filter(|object| *object != NONE) {
+                self.objects[object as usize].touches.pop();
+            }
         }
         for change in self.changes.drain(self.changes_until(kept)..) {
             self.objects[change.object as usize].unwritten -= u32::from(!change.writes);
