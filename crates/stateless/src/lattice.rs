@@ -779,31 +779,45 @@ impl Lattice {
             return None;
         }
         let end = self.latest(self.masks.frontier).map_or(0, |last| self.last_event(last) as usize + 1);
-        let (mut left, mut next, mut cost) = (self.length, next, 0);
-        // The last run, as far as nothing depends on it; then the others, as long as something before them is not here.
-        let mut step = self.last_event(last) as usize + 1;
-        if step < end {
-            let number = self.covered[last] as usize;
-            let stands = &self.lines[last].stands;
-            let begin = stands[number + 1].last as usize;
-            if step - begin == self.taken[last] as usize - number && begin > 0 && usize::from(self.steps[begin - 1].thread) == last {
+        let mut run = self.last_event(last) as usize + 1;
+        if run < end {
+            // If something depends on a part of its last run, then that is not its last one.
+            let first = self.lines[last].stands[self.covered[last] as usize + 1].last as usize;
+            let is_part = |step: usize| usize::from(self.steps[step].thread) == last;
+            if (first.saturating_sub(1)..run).all(is_part) {
                 return None;
             }
+        } else {
+            run = 0;
         }
-        while cost <= budget && self.taken[last] > self.covered[last] {
-            step -= 1;
-            if usize::from(self.steps[step].thread) != last {
-                break;
-            }
-            cost += self.undo(step, next, budget);
-            (left, next) = (left - 1, last);
-        }
-        step = end;
+        let mut undone = std::mem::take(&mut self.undone);
+        let (mut left, mut next, mut cost) = (self.length, next, 0);
+        let mut step = end;
+        // As long as something before this step is not here.
         while left < step && cost <= budget {
-            step -= 1;
-            if self.contains(step as u32) {
-                cost += self.undo(step, next, budget);
-                (left, next) = (left - 1, self.steps[step].thread.into());
+            // The last run first, and then the others.
+            let is_part = |run: usize| usize::from(self.steps[run - 1].thread) == last;
+            let at = if run > 0 && is_part(run) && self.taken[last] > self.covered[last] {
+                run -= 1;
+                run
+            } else {
+                (run, step) = (0, step - 1);
+                step
+            };
+            let Step { thread, number, .. } = self.steps[at];
+            let thread = usize::from(thread);
+            if number < self.taken[thread] {
+                cost += u32::from(thread != next && self.can_go_on(thread) == Can::Now);
+                self.taken[thread] -= 1;
+                for &Change { object, difference, .. } in self.steps[at].changes(&self.changes) {
+                    let word = &mut self.objects[object as usize].word;
+                    *word = word.wrapping_sub(difference);
+                }
+                undone.push(at as u32);
+                (left, next) = (left - 1, thread);
+                if self.can_go_on(thread) == Can::Not {
+                    cost = budget + 1;
+                }
             }
         }
         if let Some(last) = left.checked_sub(1).map(|last| &self.steps[last]).filter(|_| cost <= budget) {
@@ -811,7 +825,7 @@ impl Lattice {
             cost +=
                 last.costs.run + u32::from(last_thread != next && self.can_go_on(last_thread) == Can::Now);
         }
-        while let Some(step) = self.undone.pop() {
+        for step in undone.drain(..).rev() {
             let step = &self.steps[step as usize];
             self.taken[usize::from(step.thread)] += 1;
             for &Change { object, difference, .. } in step.changes(&self.changes) {
@@ -819,22 +833,8 @@ impl Lattice {
                 *word = word.wrapping_add(difference);
             }
         }
+        self.undone = undone;
         (cost <= budget).then_some(cost)
-    }
-
-    /// Takes the last step of a thread back as far as words go, and says what it costs to switch from it to another; more
-    /// than the budget if it could not have been taken.
-    #[inline]
-    fn undo(&mut self, step: usize, next: usize, budget: u32) -> u32 {
-        let thread = usize::from(self.steps[step].thread);
-        let price = u32::from(thread != next && self.can_go_on(thread) == Can::Now);
-        self.taken[thread] -= 1;
-        for &Change { object, difference, .. } in self.steps[step].changes(&self.changes) {
-            let word = &mut self.objects[object as usize].word;
-            *word = word.wrapping_sub(difference);
-        }
-        self.undone.push(step as u32);
-        if self.can_go_on(thread) == Can::Not { budget + 1 } else { price }
     }
 
     /// The threads whose last step nothing depends on.

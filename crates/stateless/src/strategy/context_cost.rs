@@ -319,10 +319,12 @@ impl ContextCost {
         let length = if unknown.is_power_of_two() { way.length + 1 } else { 0 };
         // What the execution did last is asked first: that leads back to where it has been.
         let latest = state.latest(here.frontier);
+        // What it did last may have been possible before the run of the thread, if it cost nothing to go on from there.
+        let is_free = latest.is_some_and(|latest| here.preemptible >> latest & 1 == 0);
         while let Some(last) = state.latest(unknown) {
             unknown &= !(1 << last);
             let price = (switches >> last & 1) as u32;
-            let (in_order, in_run) = (Some(last) == latest, last == thread && length > 0);
+            let (in_order, in_run) = (Some(last) == latest, last == thread && length > 0 && is_free);
             if (if in_order { !way.in_order } else { in_run && !way.in_run })
                 && let Some(cost) = state.cost_in_order(last, thread, budget)
             {
