@@ -53,8 +53,6 @@ pub(crate) struct Lattice {
     /// So many preemptions are certain, if none of the threads runs next that were certainly left.
     least: u32,
     masks: Masks,
-    /// Where the execution was when the hashes of objects were last brought up to date, if they are not.
-    stale: Option<usize>,
     /// The fair bound.
     yields: Option<u32>,
     /// The bound on preemptions.
@@ -66,8 +64,10 @@ pub(crate) struct Lattice {
     objects: Vec<Object>,
     /// What the steps of the whole graph do, in the order of its execution.
     steps: Vec<Step>,
+    /// What few of them do.
+    more: Vec<More>,
     /// How they change the words of objects.
-    changes: Vec<(u32, u64)>,
+    changes: Vec<Change>,
     /// The values that they chose, each among how many.
     choices: Vec<(u32, u32)>,
     /// Clocks: how many steps of each other thread happened before; 0 for the thread itself. Each has so many words; the
@@ -83,6 +83,8 @@ pub(crate) struct Lattice {
     stopped: bool,
     /// The last step that was loaded changes nothing about what others could have done instead of its thread's next.
     calm: bool,
+    /// Where the step before the last was loaded, there was no other way to come there within the bound.
+    one_way: bool,
     /// Memory that is used again and again.
     undone: Vec<u32>,
 }
@@ -90,8 +92,9 @@ pub(crate) struct Lattice {
 /// No step.
 const NONE: u32 = u32::MAX;
 
-/// No thread.
+/// No thread, and any thread.
 const NOBODY: u8 = u8::MAX;
+const ANYBODY: u8 = NOBODY - 1;
 
 /// Threads in a prefix.
 #[derive(Clone, Copy, Debug, Default)]
@@ -142,17 +145,35 @@ struct Object {
     written: u32,
     /// The word that it begins with.
     initial: u64,
-    /// The steps of the whole graph that touch it, each twice its number, and one more if it writes it.
-    touches: Vec<u32>,
-    /// How many steps of the whole graph write it, and the last of them, or [`NONE`].
-    writes: u32,
-    last_write: u32,
+    /// What it was at the beginning, and after each step of the whole graph that touches it.
+    touches: Vec<Touched>,
     /// How many changes of its word in the whole graph are by steps that do not write it.
     unwritten: u32,
-    /// The thread that everything that was done to it happened before, if it is known who that is.
-    owner: u8,
     /// The threads that have ever waited for it.
     waiters: Threads,
+}
+
+/// An object after a step that touches it, in the execution that the graph is of.
+#[derive(Clone, Copy, Debug)]
+struct Touched {
+    /// The XOR of the hashes of its actions.
+    all: u128,
+    /// The step, or [`NONE`] at the beginning.
+    step: u32,
+    /// How often it has been written, and the last step that wrote it, or [`NONE`].
+    writes: u32,
+    last_write: u32,
+    /// The thread that everything that was done to it happened before, if it is known who that is; or [`ANYBODY`].
+    owner: u8,
+}
+
+/// How a step changes the word of an object.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    object: u32,
+    /// Whether the step writes the object.
+    writes: bool,
+    difference: u64,
 }
 
 /// What a step does.
@@ -160,30 +181,41 @@ struct Object {
 struct Step {
     /// The state after it, in the execution that the graph is of.
     after: u128,
-    /// What it adds to the hash by itself.
-    alone: u128,
-    /// What it does to objects, as many of them as it touches.
-    touches: [Touch; 2],
-    touched: u8,
+    /// What it does to the first object that it touches, if there is one.
+    touch: Touch,
     thread: u8,
     forced: Forced,
     kind: OpKind,
-    /// The threads of which more happened before it than before its thread's last one.
-    joins: Threads,
-    /// The threads that it has signalled or created.
-    wakes: Threads,
-    /// It names one object, and no second one.
-    single: bool,
-    /// Whether other threads can go on is the same after it.
-    quiet: bool,
+    /// Its thread has seen nothing new of others, and whoever runs next preempts it as much or as little as before.
+    calm: bool,
+    /// How many changes of words it makes, and where they begin.
+    changed: u8,
+    changes: u32,
+    /// What else it does is there, or [`NONE`].
+    more: u32,
     /// How many steps its thread had taken before.
     number: u32,
     /// How many decisions there were with it.
     decisions: u32,
-    /// Where its changes of words begin and end, and where its choices end.
-    changes: (u32, u32),
-    choices: u32,
     costs: Costs,
+    /// The threads of which more happened before it than before its thread's last one.
+    joins: Threads,
+}
+
+/// What few steps do.
+#[derive(Clone, Copy, Debug)]
+struct More {
+    /// What the step adds to the hash by itself.
+    alone: u128,
+    /// What it does to a second object, if there is one.
+    also: Touch,
+    /// Whether it names a second object.
+    is_double: bool,
+    step: u32,
+    /// The threads that it has signalled or created.
+    wakes: Threads,
+    /// Where the values begin and end that it chose.
+    choices: (u32, u32),
 }
 
 /// Whether there is no other step within the bound where one was taken, and no other way to come there.
@@ -217,14 +249,17 @@ enum Can {
 }
 
 /// What a step does to an object.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Touch {
     action: u128,
+    /// The object, or [`NONE`].
     object: u32,
     writes: bool,
-    /// The object's owner before, and the last step that wrote it.
-    owner: u8,
-    last_write: u32,
+}
+
+impl Touch {
+    /// Nothing.
+    const NO: Touch = Touch { action: 0, object: NONE, writes: false };
 }
 
 /// A step that was taken back, and what was true before.
@@ -238,6 +273,16 @@ pub(crate) struct Removed {
     adds: [u128; 2],
 }
 
+/// Steps of a thread that were taken back at once, and what was true before.
+#[derive(Clone, Debug)]
+pub(crate) struct Slid {
+    thread: usize,
+    taken: u32,
+    hash: u128,
+    least: u32,
+    masks: Masks,
+}
+
 impl Default for Object {
     fn default() -> Self {
         Object {
@@ -247,32 +292,57 @@ impl Default for Object {
             word: 0,
             written: 0,
             initial: 0,
-            touches: Vec::new(),
-            writes: 0,
-            last_write: NONE,
+            touches: vec![Touched { all: 0, step: NONE, writes: 0, last_write: NONE, owner: ANYBODY }],
             unwritten: 0,
-            owner: NOBODY,
             waiters: 0,
         }
     }
 }
 
+impl Touched {
+    /// Whether the step writes it. At the beginning, too, no one has read it since.
+    #[inline]
+    fn is_write(&self) -> bool {
+        self.step == self.last_write
+    }
+}
+
+impl Object {
+    /// What it is after all steps of the graph.
+    #[inline]
+    fn last(&self) -> &Touched {
+        self.touches.last().expect("it has a beginning")
+    }
+
+    /// Takes the last thing back that was done to it. Says what it added to the hash before.
+    #[inline]
+    fn take_back(&mut self, touch: &Touch) -> u128 {
+        let adds = if self.is_added { self.adds } else { whole(self.all) };
+        self.all ^= touch.action;
+        (self.adds, self.is_added) = (whole(self.all), true);
+        self.written -= u32::from(touch.writes);
+        adds
+    }
+
+    /// Adds it again; what it adds to the hash then is known.
+    #[inline]
+    fn add(&mut self, touch: &Touch, adds: u128) {
+        self.all ^= touch.action;
+        self.adds = adds;
+        self.written += u32::from(touch.writes);
+    }
+
+    /// The steps that write it, the last one first.
+    fn writes(&self) -> impl Iterator<Item = u32> {
+        self.touches[1..].iter().rev().filter(|touch| touch.is_write()).map(|touch| touch.step)
+    }
+}
+
 impl Step {
-    #[inline]
-    fn touches(&self) -> &[Touch] {
-        &self.touches[..usize::from(self.touched).min(2)]
-    }
-
-    /// Whether it writes an object.
-    #[inline]
-    fn writes(&self, object: u32) -> bool {
-        self.touches().iter().any(|touch| touch.object == object && touch.writes)
-    }
-
     /// Its changes of words.
     #[inline]
-    fn changes<'a>(&self, all: &'a [(u32, u64)]) -> &'a [(u32, u64)] {
-        if self.quiet { &[] } else { &all[self.changes.0 as usize..self.changes.1 as usize] }
+    fn changes<'a>(&self, all: &'a [Change]) -> &'a [Change] {
+        &all[self.changes as usize..][..usize::from(self.changed)]
     }
 }
 
@@ -322,10 +392,9 @@ impl Lattice {
         }
     }
 
-    /// Takes the last step of a thread of the frontier back. Hashes are [up to date](Lattice::bring_up_to_date).
+    /// Takes the last step of a thread of the frontier back.
     #[inline]
     pub(crate) fn remove(&mut self, thread: usize) -> Removed {
-        debug_assert!(self.stale.is_none(), "hashes are up to date");
         let taken = self.taken[thread] as usize;
         self.taken[thread] -= 1;
         self.length -= 1;
@@ -336,22 +405,28 @@ impl Lattice {
         let mut removed =
             Removed { event, hash: self.hash, least: self.least, masks: self.masks, adds: [0; 2] };
         self.least = self.least - stand.least() + before.least();
-        let mut hash = self.hash ^ step.alone;
-        for (touch, adds) in step.touches().iter().zip(&mut removed.adds) {
-            let object = &mut self.objects[touch.object as usize];
-            *adds = if object.is_added { object.adds } else { whole(object.all) };
-            object.all ^= touch.action;
-            (object.adds, object.is_added) = (whole(object.all), true);
-            object.written -= u32::from(touch.writes);
-            hash ^= *adds ^ object.adds;
+        let mut hash = self.hash;
+        let mut affected = 0;
+        if step.touch.object != NONE {
+            let object = &mut self.objects[step.touch.object as usize];
+            removed.adds[0] = object.take_back(&step.touch);
+            hash ^= removed.adds[0] ^ object.adds;
+        }
+        if let Some(more) = self.more.get(step.more as usize) {
+            hash ^= more.alone;
+            affected = more.wakes;
+            if more.also.object != NONE {
+                let object = &mut self.objects[more.also.object as usize];
+                removed.adds[1] = object.take_back(&more.also);
+                hash ^= removed.adds[1] ^ object.adds;
+            }
         }
         debug_assert!(
             event != self.length || removed.hash != step.after || hash == self.hash_after(event),
             "the step before led there"
         );
         self.hash = hash;
-        let mut affected = step.wakes;
-        for &(object, difference) in step.changes(&self.changes) {
+        for &Change { object, difference, .. } in step.changes(&self.changes) {
             let object = &mut self.objects[object as usize];
             object.word = object.word.wrapping_sub(difference);
             affected |= object.waiters;
@@ -390,22 +465,87 @@ impl Lattice {
         }
     }
 
+    /// Takes the last steps of a thread back that a state was come to by, as long as there is nothing else to do there, and
+    /// no other way to come there is within the bound. Says how many.
+    pub(crate) fn slide_back(&mut self, thread: usize) -> Option<Slid> {
+        let most = self.most?;
+        let own = 1 << thread;
+        let idle = (self.masks.enabled | self.masks.timed) & !own == 0 && !self.has_yields;
+        let is_beyond = |other: usize| self.preempted(other, Runs::Last, most) > most;
+        if !idle || !each(self.masks.frontier & !own).all(is_beyond) {
+            return None;
+        }
+        let slid = Slid { thread, taken: self.taken[thread], hash: self.hash, least: self.least, masks: self.masks };
+        let last = self.covered[thread] + 1;
+        let mut taken = slid.taken;
+        while taken > last {
+            let step = &self.steps[self.lines[thread].stands[taken as usize].last as usize];
+            let changes = step.changes(&self.changes);
+            let others = self.masks.waiting & !own;
+            if !step.calm || changes.iter().any(|change| self.objects[change.object as usize].waiters & others != 0) {
+                break;
+            }
+            let object = &mut self.objects[step.touch.object as usize];
+            let adds = object.take_back(&step.touch);
+            self.hash ^= adds ^ object.adds;
+            for change in changes {
+                let word = &mut self.objects[change.object as usize].word;
+                *word = word.wrapping_sub(change.difference);
+            }
+            taken -= 1;
+        }
+        if taken == slid.taken {
+            return None;
+        }
+        self.length -= (slid.taken - taken) as usize;
+        self.taken[thread] = taken;
+        let stands = &self.lines[thread].stands;
+        let (stand, before) = (&stands[slid.taken as usize], stands[taken as usize]);
+        self.least = self.least - stand.least() + before.least();
+        self.masks.set(thread, &before);
+        // It can go on, because it did.
+        self.masks.enabled |= own;
+        debug_assert!(self.can_go_on(thread) == Can::Now, "it went on");
+        debug_assert!(each(self.masks.frontier & !own).all(|other| self.preempted(other, Runs::Last, most) > most));
+        Some(slid)
+    }
+
+    /// Adds the steps again that were taken back.
+    pub(crate) fn slide_on(&mut self, slid: &Slid) {
+        let stands = &self.lines[slid.thread].stands;
+        for stand in &stands[self.taken[slid.thread] as usize + 1..=slid.taken as usize] {
+            let step = &self.steps[stand.last as usize];
+            let object = &mut self.objects[step.touch.object as usize];
+            object.all ^= step.touch.action;
+            object.is_added = false;
+            object.written += u32::from(step.touch.writes);
+            for change in step.changes(&self.changes) {
+                let word = &mut self.objects[change.object as usize].word;
+                *word = word.wrapping_add(change.difference);
+            }
+        }
+        self.length += (slid.taken - self.taken[slid.thread]) as usize;
+        self.taken[slid.thread] = slid.taken;
+        (self.hash, self.least, self.masks) = (slid.hash, slid.least, slid.masks);
+    }
+
     /// Adds a step again that was taken back last.
     #[inline]
     pub(crate) fn put_back(&mut self, thread: usize, removed: &Removed) {
-        debug_assert!(self.stale.is_none(), "hashes are up to date");
         self.taken[thread] += 1;
         self.length += 1;
         self.least = removed.least;
         self.hash = removed.hash;
         let step = &self.steps[removed.event];
-        for (touch, adds) in step.touches().iter().zip(&removed.adds) {
-            let object = &mut self.objects[touch.object as usize];
-            object.all ^= touch.action;
-            object.written += u32::from(touch.writes);
-            object.adds = *adds;
+        if step.touch.object != NONE {
+            self.objects[step.touch.object as usize].add(&step.touch, removed.adds[0]);
         }
-        for &(object, difference) in step.changes(&self.changes) {
+        if let Some(more) = self.more.get(step.more as usize)
+            && more.also.object != NONE
+        {
+            self.objects[more.also.object as usize].add(&more.also, removed.adds[1]);
+        }
+        for &Change { object, difference, .. } in step.changes(&self.changes) {
             let word = &mut self.objects[object as usize].word;
             *word = word.wrapping_add(difference);
         }
@@ -462,6 +602,13 @@ impl Lattice {
         }
     }
 
+    /// Whether a step writes an object.
+    #[inline]
+    fn writes(&self, step: &Step, object: u32) -> bool {
+        let writes = |touch: &Touch| touch.object == object && touch.writes;
+        writes(&step.touch) || self.more.get(step.more as usize).is_some_and(|more| writes(&more.also))
+    }
+
     #[inline]
     fn stand(&self, thread: usize) -> &Stand {
         &self.lines[thread].stands[self.taken[thread] as usize]
@@ -503,27 +650,37 @@ impl Lattice {
         }
     }
 
-    /// The same for what is counted along the execution. Hashes are not up to date any more.
+    /// The same for what is counted along the execution.
     fn retrace(&mut self, length: usize) {
         debug_assert!(self.is_on_path(), "the execution was here");
         let add = length > self.length;
-        let steps = if add { self.length..length } else { length..self.length };
+        let by = |count: u32, one: bool| if add { count + u32::from(one) } else { count - u32::from(one) };
+        let steps = self.length.min(length)..self.length.max(length);
+        let changes = self.changes_until(steps.start)..self.changes_until(steps.end);
         for step in &self.steps[steps] {
             let taken = &mut self.taken[usize::from(step.thread)];
-            *taken = if add { *taken + 1 } else { *taken - 1 };
-            for touch in step.touches() {
-                let written = &mut self.objects[touch.object as usize].written;
-                let one = u32::from(touch.writes);
-                *written = if add { *written + one } else { *written - one };
-            }
-            for &(object, difference) in step.changes(&self.changes) {
-                let word = &mut self.objects[object as usize].word;
-                *word = if add { word.wrapping_add(difference) } else { word.wrapping_sub(difference) };
+            *taken = by(*taken, true);
+            let also = self.more.get(step.more as usize).map(|more| &more.also);
+            for touch in [Some(&step.touch), also].into_iter().flatten().filter(|touch| touch.object != NONE) {
+                let object = &mut self.objects[touch.object as usize];
+                object.written = by(object.written, touch.writes);
+                object.all ^= touch.action;
+                object.is_added = false;
             }
         }
-        self.stale.get_or_insert(self.length);
+        for change in &self.changes[changes] {
+            let word = &mut self.objects[change.object as usize].word;
+            let difference = change.difference;
+            *word = if add { word.wrapping_add(difference) } else { word.wrapping_sub(difference) };
+        }
         self.length = length;
         self.hash = self.hash_after(length);
+    }
+
+    /// How many changes of words the first so many steps of the execution make.
+    #[inline]
+    fn changes_until(&self, length: usize) -> usize {
+        self.steps.get(length).map_or(self.changes.len(), |step| step.changes as usize)
     }
 
     /// The state that the execution was in after so many steps.
@@ -550,26 +707,6 @@ impl Lattice {
             self.masks.frontier |= Threads::from(taken > covered) << thread;
         }
         self.look_again(self.masks.waiting);
-    }
-
-    /// Brings the hashes of objects up to date.
-    #[inline]
-    pub(crate) fn bring_up_to_date(&mut self) {
-        if self.stale.is_some() {
-            self.rehash(self.length);
-            self.stale = None;
-        }
-    }
-
-    /// Makes the hashes of objects those after so many steps of the execution.
-    fn rehash(&mut self, length: usize) {
-        let was = self.stale.unwrap_or(self.length);
-        let steps = &self.steps[was.min(length)..was.max(length)];
-        for touch in steps.iter().flat_map(Step::touches) {
-            let object = &mut self.objects[touch.object as usize];
-            object.all ^= touch.action;
-            object.is_added = false;
-        }
     }
 
     /// How many steps there are.
@@ -608,11 +745,10 @@ impl Lattice {
     /// The values that a step of the whole graph chose, each among how many.
     #[inline]
     pub(crate) fn choices(&self, event: usize) -> &[(u32, u32)] {
-        if self.choices.is_empty() {
-            return &[];
+        match self.more.get(self.steps[event].more as usize) {
+            Some(more) => &self.choices[more.choices.0 as usize..more.choices.1 as usize],
+            None => &[],
         }
-        let begin = event.checked_sub(1).map_or(0, |before| self.steps[before].choices as usize);
-        &self.choices[begin..self.steps[event].choices as usize]
     }
 
     /// The thread that took the last step of the execution, which was here.
@@ -637,27 +773,47 @@ impl Lattice {
     }
 
     /// What it costs to come here, and to go on with a thread, by the steps that are here in the order of the execution,
-    /// if that is within the budget.
-    pub(crate) fn cost_in_order(&mut self, next: usize, budget: u32) -> Option<u32> {
+    /// but for the last run of steps of a thread of the frontier, which comes last; if that is within the budget.
+    pub(crate) fn cost_in_order(&mut self, last: usize, next: usize, budget: u32) -> Option<u32> {
         if self.has_yields {
             return None;
         }
-        let mut step = self.latest(self.masks.frontier).map_or(0, |last| self.last_event(last) as usize + 1);
+        let end = self.latest(self.masks.frontier).map_or(0, |last| self.last_event(last) as usize + 1);
+        let mut run = self.last_event(last) as usize + 1;
+        if run < end {
+            // If something depends on a part of its last run, then that is not its last one.
+            let first = self.lines[last].stands[self.covered[last] as usize + 1].last as usize;
+            let is_part = |step: usize| usize::from(self.steps[step].thread) == last;
+            if (first.saturating_sub(1)..run).all(is_part) {
+                return None;
+            }
+        } else {
+            run = 0;
+        }
         let mut undone = std::mem::take(&mut self.undone);
         let (mut left, mut next, mut cost) = (self.length, next, 0);
+        let mut step = end;
         // As long as something before this step is not here.
         while left < step && cost <= budget {
-            step -= 1;
-            let Step { thread, number, .. } = self.steps[step];
+            // The last run first, and then the others.
+            let is_part = |run: usize| usize::from(self.steps[run - 1].thread) == last;
+            let at = if run > 0 && is_part(run) && self.taken[last] > self.covered[last] {
+                run -= 1;
+                run
+            } else {
+                (run, step) = (0, step - 1);
+                step
+            };
+            let Step { thread, number, .. } = self.steps[at];
             let thread = usize::from(thread);
             if number < self.taken[thread] {
                 cost += u32::from(thread != next && self.can_go_on(thread) == Can::Now);
                 self.taken[thread] -= 1;
-                for &(object, difference) in self.steps[step].changes(&self.changes) {
+                for &Change { object, difference, .. } in self.steps[at].changes(&self.changes) {
                     let word = &mut self.objects[object as usize].word;
                     *word = word.wrapping_sub(difference);
                 }
-                undone.push(step as u32);
+                undone.push(at as u32);
                 (left, next) = (left - 1, thread);
                 if self.can_go_on(thread) == Can::Not {
                     cost = budget + 1;
@@ -672,7 +828,7 @@ impl Lattice {
         for step in undone.drain(..).rev() {
             let step = &self.steps[step as usize];
             self.taken[usize::from(step.thread)] += 1;
-            for &(object, difference) in step.changes(&self.changes) {
+            for &Change { object, difference, .. } in step.changes(&self.changes) {
                 let word = &mut self.objects[object as usize].word;
                 *word = word.wrapping_add(difference);
             }

@@ -9,7 +9,8 @@
 
 use selvedge_core::{ObjectId, OpKind};
 
-use super::{Forced, Lattice, Line, Threads, each};
+use super::script::Plain;
+use super::{Forced, Lattice, Line, NONE, Step, Threads, each};
 use crate::gate::Gate;
 
 /// Where a thread stands after some of its steps.
@@ -152,10 +153,81 @@ impl Stand {
 }
 
 impl Lattice {
+    /// Where a thread stands after its next step, of this number, which touches an object that is its own, if that is
+    /// somewhere nothing but what it waits for can keep it from going on, no preemption has become certain since it stood
+    /// where it stands, and whoever runs next preempts it as much or as little as there. Says, too, whether it waits for
+    /// nothing.
+    #[inline(always)]
+    pub(super) fn plain_stand(&self, thread: usize, index: u32, next: &Plain<'_>) -> Option<(Stand, bool)> {
+        let before = self.stand(thread);
+        let waited = before.has_unless() && before.unless.0 as usize == next.object && next.writes;
+        let counted = self.counted[thread].until > before.counted;
+        if counted || !before.left() && (!waited || before.seen >= before.uncounted()) {
+            return None;
+        }
+        let mut stand = Stand { last: index, flags: before.flags & Stand::INSTEAD, ..*before };
+        let gate = next.gate;
+        if gate.is_open() {
+            stand.flags |= Stand::OPEN | Stand::LEFT;
+            return Some((stand, true));
+        }
+        let awaited = gate.object.filter(|_| !gate.needs_signal && !gate.timed)?.index();
+        let entry = self.objects.get(awaited)?;
+        if usize::from(entry.last().owner) != thread || entry.unwritten != 0 {
+            return None;
+        }
+        stand.gates += 1;
+        stand.flags |= Stand::WAITS | Stand::GATED | Stand::UNLESS;
+        stand.unless = (awaited as u32, entry.last().writes + u32::from(awaited == next.object && next.writes));
+        Some((stand, false))
+    }
+
+    /// Notes that a thread stands there now.
+    #[inline(always)]
+    pub(super) fn take_plain_stand(&mut self, thread: usize, stand: Stand, is_open: bool, gate: &Gate) {
+        let own = 1 << thread;
+        let line = &mut self.lines[thread];
+        let before = line.stands.last().map_or(0, |before| before.flags);
+        line.stands.push(stand);
+        if is_open {
+            if before != stand.flags {
+                self.least += 1;
+                self.masks.left |= own;
+                self.masks.unless &= !own;
+                self.masks.waiting &= !own;
+            }
+            return;
+        }
+        line.gates.push(*gate);
+        let entry = &mut self.objects[stand.unless.0 as usize];
+        entry.waiters |= own;
+        if before & Stand::LEFT != 0 {
+            self.least -= 1;
+            self.masks.left &= !own;
+            self.masks.unless |= own;
+            self.masks.waiting |= own;
+        }
+        if !gate.allows(entry.word) {
+            self.masks.enabled &= !own;
+            self.calm = false;
+        }
+    }
+
+    /// Whether the next step of the thread that took the last one has to be taken, if what is certain of the others is as it
+    /// was before that.
+    #[inline(always)]
+    pub(super) fn forced(&self, thread: usize, least: u32) -> Forced {
+        let others = (self.masks.enabled | self.masks.timed) & !(1 << thread);
+        match self.most {
+            _ if !self.one_way => Forced::No,
+            _ if others == 0 => Forced::Alone,
+            Some(most) if least >= most => Forced::Bound,
+            _ => Forced::No,
+        }
+    }
+
     /// Notes where a thread stands after the step that was loaded last, which has this clock and depends on more of these
-    /// threads than the one before; and what it waits for now, if it has not ended. Says whether that is as it was before
-    /// the step, but for the number of its steps.
-    #[inline]
+    /// threads than the one before; and what it waits for now, if it has not ended.
     pub(super) fn load_stand(
         &mut self,
         thread: usize,
@@ -163,7 +235,7 @@ impl Lattice {
         joins: Threads,
         yields: bool,
         gate: Option<&Gate>,
-    ) -> bool {
+    ) {
         let number = self.taken[thread];
         let before = self.lines[thread].stands[number as usize - 1];
         let mut stand = Stand { last: self.steps.len() as u32 - 1, row, ..before };
@@ -187,14 +259,35 @@ impl Lattice {
         }
         self.lines[thread].stands.push(stand);
         self.least = self.least - before.least() + stand.least();
-        if stand.flags == before.flags && !stand.waits() {
-            return stand.least() == before.least() && !yields;
+        if stand.flags != before.flags || stand.waits() {
+            self.masks.set(thread, &stand);
         }
-        self.masks.set(thread, &stand);
         if stand.waits() {
             self.look_again(1 << thread);
         }
-        false
+    }
+
+    /// How often a thread was certainly preempted before its last step, and whether it is if another runs next.
+    #[inline]
+    pub(super) fn pressed(&self, thread: usize) -> (u32, bool) {
+        let left = (self.masks.left | self.masks.unless & self.masks.enabled) >> thread & 1 == 1;
+        (self.stand(thread).preempted, left && (self.masks.left >> thread & 1 == 1 || self.is_as_it_was(thread)))
+    }
+
+    /// Whether a thread that writes an object now takes away that another is certainly preempted.
+    #[inline]
+    pub(super) fn disturbs(&self, thread: usize, object: usize) -> bool {
+        let Some(entry) = self.objects.get(object) else { return false };
+        each(entry.waiters & self.masks.unless & !(1 << thread))
+            .any(|other| self.stand(other).unless.0 as usize == object && self.is_as_it_was(other))
+    }
+
+    /// Whether what a thread waits for has not been written since it stands there.
+    #[inline]
+    fn is_as_it_was(&self, thread: usize) -> bool {
+        let (object, writes) = self.stand(thread).unless;
+        let object = &self.objects[object as usize];
+        object.written == writes && object.unwritten == 0
     }
 
     /// Goes on after a step, not its first. A preemption is certain where the thread must have been interrupted
@@ -212,7 +305,7 @@ impl Lattice {
             let plain = before.is_free(fair) && !gate.needs_signal && !gate.timed;
             let step = &self.steps[stand.last as usize];
             // If it is alone, what it waited for was as it was all the time since its step before.
-            let waited = || gate.object.is_some_and(|object| step.writes(object.index() as u32));
+            let waited = || gate.object.is_some_and(|object| self.writes(step, object.index() as u32));
             if !(plain && joins == 0 && waited()) {
                 if plain
                     && stand.seen >= stand.uncounted()
@@ -244,7 +337,11 @@ impl Lattice {
     /// been counted of.
     fn holder(&self, thread: usize, own: u32, instead: Option<Instead>) -> Option<Instead> {
         let step = &self.steps[own as usize];
-        let lock = step.touches().first().filter(|_| step.kind == OpKind::Lock && step.single)?.object;
+        let is_single = |step: &Step| self.more.get(step.more as usize).is_none_or(|more| !more.is_double);
+        let lock = step.touch.object;
+        if lock == NONE || step.kind != OpKind::Lock || !is_single(step) {
+            return None;
+        }
         let object = &self.objects[lock as usize];
         if object.unwritten != 0 {
             return None;
@@ -252,14 +349,13 @@ impl Lattice {
         let mut holder = None;
         let (mut from, mut until) = (0, 0);
         let mut released = None;
-        let writes = object.touches.iter().rev().filter(|touch| **touch & 1 == 1).map(|touch| touch >> 1);
-        for write in writes.skip_while(|write| *write >= own) {
+        for write in object.writes().skip_while(|write| *write >= own) {
             let step = &self.steps[write as usize];
             let other = usize::from(step.thread);
             if other == thread {
                 break;
             }
-            if !step.single || *holder.get_or_insert(other) != other {
+            if !is_single(step) || *holder.get_or_insert(other) != other {
                 return None;
             }
             let steps = step.number + 1;
@@ -299,16 +395,15 @@ impl Lattice {
             return;
         }
         let entry = &self.objects[object];
-        let mut seen = entry.writes;
-        if usize::from(entry.owner) != thread {
+        let mut seen = entry.last().writes;
+        if usize::from(entry.last().owner) != thread {
             let clock = self.clock(stand.row);
-            let is_new = |touch: &&u32| {
-                let step = &self.steps[(**touch >> 1) as usize];
+            let is_new = |write: &u32| {
+                let step = &self.steps[*write as usize];
                 let by = usize::from(step.thread);
                 by != thread && step.number >= clock[by]
             };
-            let writes = entry.touches.iter().rev().filter(|touch| **touch & 1 == 1);
-            seen -= writes.take_while(is_new).count() as u32;
+            seen -= entry.writes().take_while(is_new).count() as u32;
         }
         stand.flags |= Stand::UNLESS;
         stand.unless = (object as u32, seen);
@@ -335,33 +430,18 @@ impl Lattice {
             least += u32::from(from <= self.covered[thread]);
         }
         for other in each(self.masks.unless & self.masks.enabled & !(1 << thread)) {
-            let (object, writes) = self.stand(other).unless;
-            let object = &self.objects[object as usize];
-            least += u32::from(object.written == writes && object.unwritten == 0);
+            least += u32::from(self.is_as_it_was(other));
         }
         least
     }
 
     /// So many preemptions at least has an execution that goes on from here with the next step of a thread, with which
-    /// the one at hand has had so many; and whether that one had to, unless it has chosen a value.
-    #[inline]
-    pub(super) fn weigh(&self, thread: usize, run: u32, mut one_way: bool) -> (u32, Forced) {
-        let [before, last] = match &self.steps[..] {
-            [.., before, last] => [before, last],
-            [last] => [last, last],
-            [] => return (0, Forced::No),
-        };
+    /// the one at hand has had so many; whether that one had to, unless it has chosen a value; and whether there was no
+    /// other way to come here within the bound.
+    pub(super) fn weigh(&self, thread: usize, run: u32, mut one_way: bool) -> (u32, Forced, bool) {
+        let Some(last) = self.steps.last() else { return (0, Forced::No, false) };
         // The execution at hand has been here with the last step of this thread; another one, of any of the frontier.
-        let price = run - last.costs.run;
-        if self.calm
-            && price == 0
-            && one_way
-            && usize::from(last.thread) == thread
-            && usize::from(before.thread) == thread
-        {
-            return (last.costs.least, last.forced);
-        }
-        let mut least = last.costs.least + price;
+        let mut least = last.costs.least + run - last.costs.run;
         for other in each(self.masks.frontier & !(1 << last.thread)) {
             let budget = self.most.unwrap_or(least);
             let mut cost = self.preempted(other, Runs::Last, budget);
@@ -372,7 +452,7 @@ impl Lattice {
             least = least.min(cost);
         }
         if !one_way {
-            return (least, Forced::No);
+            return (least, Forced::No, false);
         }
         let (allowed, preemptible) = self.allowed();
         let others = allowed & !(1 << thread);
@@ -382,6 +462,6 @@ impl Lattice {
             Some(most) if others >> last.thread & 1 == 0 && switch > most => Forced::Bound,
             _ => Forced::No,
         };
-        (least, forced)
+        (least, forced, true)
     }
 }

@@ -1,10 +1,12 @@
 //! How the graph of an execution is made, step by step, from what was recorded.
 
-use selvedge_core::{Access, OpKind};
+use selvedge_core::{Access, Op, OpKind, ThreadId};
 
 use super::certain::{Counted, Stand};
 use super::script::{Move, Run, Script};
-use super::{Costs, Lattice, Line, NOBODY, NONE, Object, Step, Threads, Touch};
+use super::{
+    ANYBODY, Change, Costs, Lattice, Line, More, NOBODY, NONE, Object, Step, Threads, Touch, Touched,
+};
 use crate::happens_before::{action_hash, alone_hash, stop_hash, value_hash};
 use crate::record::{Pending, in_common};
 use crate::strategy::Finished;
@@ -39,7 +41,6 @@ impl Lattice {
     pub(crate) fn load<'a>(&mut self, kept: usize, most: Option<u32>, mut script: impl Script<'a>) {
         self.most = most;
         self.unload(kept);
-        self.stale.get_or_insert(kept);
         let mut initials = script.initials();
         for index in 0.. {
             let Some(initial) = initials.next().or((index < self.objects.len()).then_some(0)) else { break };
@@ -56,8 +57,8 @@ impl Lattice {
         }
         // What can go on may depend on the words that objects begin with.
         self.look_again(self.masks.waiting);
-        while let Some(step) = script.next(&mut self.choices) {
-            self.load_step(&step, &script);
+        while self.load_step(&mut script) {
+            while self.load_plain(&mut script) {}
         }
     }
 
@@ -110,148 +111,251 @@ impl Lattice {
         self.stride = width;
     }
 
-    /// Adds the next step.
-    fn load_step<'a>(&mut self, step: &Move<'a>, script: &impl Script<'a>) {
-        let index = self.steps.len();
-        let thread = step.thread.index();
-        let number = self.taken[thread];
-        let ordinal = u64::from(number) + 1;
-        let line = &self.lines[thread];
-        let name = line.name;
-        let mut row = line.stands[number as usize].row;
-        let before = self.steps.last().map_or(0, |last| last.choices as usize);
-        let chooses = before < self.choices.len();
-        let (least, forced) = self.weigh(thread, step.run, !chooses);
-
-        if let Some(last) = step.op.object.max(step.op.also)
-            && last.index() >= self.objects.len()
+    /// Adds the next step, if its thread goes on, knows all that was done to the object that it touches, and what is certain
+    /// of other threads is as it was. Says whether that is so.
+    #[inline(always)]
+    fn load_plain<'a>(&mut self, script: &mut impl Script<'a>) -> bool {
+        let [.., before, last] = &self.steps[..] else { return false };
+        if !self.calm || before.thread != last.thread || self.has_yields {
+            return false;
+        }
+        let (thread, costs) = (usize::from(last.thread), last.costs);
+        let Some(next) = script.plain(ThreadId(last.thread.into()), costs.run) else { return false };
+        let (own, index) = (1 << thread, self.steps.len() as u32);
+        let Some(entry) = self.objects.get(next.object) else { return false };
+        if usize::from(entry.last().owner) != thread
+            || next.writes && self.disturbs(thread, next.object)
         {
-            self.object(last.index());
+            return false;
         }
-        let mut touches = [Touch::default(); 2];
-        let (mut touched, mut owned, mut waited) = (0, true, false);
-        let mut touch = |slot: usize, object: usize, writes: bool| {
-            let object = &self.objects[object];
-            owned &= usize::from(object.owner) == thread || object.touches.is_empty();
-            waited |= writes && object.waiters != 0;
-            action_hash(name, ordinal, &step.op, slot, object.writes + u32::from(writes))
-        };
-        let mut slot = 0;
-        if let Some(object) = step.op.object {
-            if step.op.access != Access::None {
-                let writes = step.op.access == Access::Write;
-                let action = touch(0, object.index(), writes);
-                touches[0] = Touch { action, object: object.index() as u32, writes, ..Touch::default() };
-                touched = 1;
-            }
-            slot = 1;
-        }
-        if let Some(object) = step.op.also {
-            let action = touch(slot, object.index(), true);
-            touches[touched] =
-                Touch { action, object: object.index() as u32, writes: true, ..Touch::default() };
-            touched += 1;
-        }
-        let mut joins = 0;
-        if !owned || number == 0 || step.stops {
-            (row, joins) = self.join(thread, row, &touches[..touched], step.stops);
-        }
-        let mut alone = 0;
-        if touched == 0 {
-            alone = alone_hash(name, ordinal, &step.op);
-        }
-        if chooses {
-            for &(value, _) in &self.choices[before..] {
-                alone ^= value_hash(name, ordinal - 1, value);
+        let Some((stand, is_open)) = self.plain_stand(thread, index, &next) else { return false };
+        let forced = self.forced(thread, costs.least);
+        debug_assert_eq!((costs.least, forced, self.one_way), self.weigh(thread, costs.run, true));
+        let number = self.taken[thread];
+        let touch = self.touch(thread, number, index, &next.op, 0, next.object, next.writes);
+        if next.changes {
+            let (object, difference) = (next.object as u32, next.difference);
+            self.changes.push(Change { object, writes: true, difference });
+            let entry = &mut self.objects[next.object];
+            entry.word = entry.word.wrapping_add(difference);
+            let affects = entry.waiters & self.masks.waiting & !own;
+            if affects != 0 {
+                self.look_again(affects);
+                self.calm = affects & self.masks.frontier == 0;
             }
         }
-        if step.stops {
-            alone ^= stop_hash(name, ordinal);
-        }
-        for touch in &mut touches[..touched] {
-            let object = &mut self.objects[touch.object as usize];
-            (touch.owner, touch.last_write) = (object.owner, object.last_write);
-            // After a read others may have read that this thread knows nothing of.
-            let was_written = object.touches.last().is_none_or(|touch| touch & 1 == 1);
-            if touch.writes || was_written {
-                object.owner = thread as u8;
-            } else if usize::from(object.owner) != thread {
-                object.owner = NOBODY;
-            }
-            object.touches.push((index as u32) << 1 | u32::from(touch.writes));
-            if touch.writes {
-                object.last_write = index as u32;
-                object.writes += 1;
-                object.written += 1;
-            }
-        }
-        let begin = self.changes.len() as u32;
-        let (mut wakes, mut affects): (Threads, Threads) = (0, 0);
-        for &(_, object, difference) in step.changes {
-            self.changes.push((object, difference));
-            let written = touches[..touched].iter().any(|touch| touch.object == object && touch.writes);
-            let object = &mut self.objects[object as usize];
-            object.word = object.word.wrapping_add(difference);
-            object.unwritten += u32::from(!written);
-            affects |= object.waiters;
-        }
-        for &(_, signalled) in step.signals {
-            let taken = self.taken[signalled.index()];
-            self.lines[signalled.index()].signals.push((index as u32, taken));
-            wakes |= 1 << signalled.0;
-        }
-        let mut own = None;
-        for next in step.next {
-            if next.thread == step.thread {
-                own = Some(&next.gate).filter(|_| step.op.kind != OpKind::End);
-            } else if next.thread.index() >= self.taken.len() {
-                wakes |= 1 << next.thread.0;
-            }
-        }
-        self.steps.push(Step {
-            after: step.after,
-            alone,
-            touches,
-            touched: touched as u8,
-            thread: thread as u8,
-            forced,
-            kind: step.op.kind,
-            joins,
-            wakes,
-            single: step.op.also.is_none(),
-            quiet: step.changes.is_empty(),
-            number,
-            decisions: step.decisions,
-            changes: (begin, self.changes.len() as u32),
-            choices: self.choices.len() as u32,
-            costs: Costs { least, run: step.run },
-        });
         self.taken[thread] = number + 1;
         self.length += 1;
-        self.hash = step.after;
-        self.stopped = step.stops;
+        self.hash = next.after;
+        self.take_plain_stand(thread, stand, is_open, next.gate);
+        self.steps.push(Step {
+            after: next.after,
+            touch,
+            thread: thread as u8,
+            forced,
+            kind: next.op.kind,
+            calm: self.calm,
+            changed: next.changes.into(),
+            changes: (self.changes.len() - usize::from(next.changes)) as u32,
+            more: NONE,
+            number,
+            decisions: next.decisions,
+            costs,
+            joins: 0,
+        });
+        script.pass(&next);
+        true
+    }
+
+    /// Adds the next step, if there is one.
+    #[inline(never)]
+    fn load_step<'a>(&mut self, script: &mut impl Script<'a>) -> bool {
+        let Some(next) = script.next(&mut self.choices) else { return false };
+        let index = self.steps.len() as u32;
+        let thread = next.thread.index();
+        let number = self.taken[thread];
+        let (least, forced, one_way) = self.weigh(thread, next.run, next.choices == 0);
+        self.one_way = one_way;
+        let mut row = self.stand(thread).row;
+        let mut step = Step {
+            after: next.after,
+            touch: Touch::NO,
+            thread: thread as u8,
+            forced,
+            kind: next.op.kind,
+            calm: false,
+            changed: next.changes.len() as u8,
+            changes: self.changes.len() as u32,
+            more: NONE,
+            number,
+            decisions: next.decisions,
+            costs: Costs { least, run: next.run },
+            joins: 0,
+        };
+        let (own, pressed) = (1 << thread, self.pressed(thread));
+        let disturbs = next.op.access == Access::Write
+            && next.op.object.is_some_and(|object| self.disturbs(thread, object.index()));
+        let mut affects = 0;
+        let plain = next.op.also.is_none()
+            && next.next.len() == 1
+            && next.choices == 0
+            && number > 0
+            && next.signals.is_empty()
+            && !next.stops;
+        match next.op.object {
+            Some(object) if plain && self.owns(thread, &next.op, object.index()) => {
+                let writes = next.op.access == Access::Write;
+                step.touch = self.touch(thread, number, index, &next.op, 0, object.index(), writes);
+            }
+            _ => (row, affects) = self.load_more(&mut step, index, &next),
+        }
+        let mut calm = affects == 0
+            && step.joins == 0
+            && next.choices == 0
+            && next.op.also.is_none()
+            && !next.op.yields()
+            && !disturbs;
+        for &(_, object, difference) in next.changes {
+            let change = Change { object, writes: self.writes(&step, object), difference };
+            self.changes.push(change);
+            let object = &mut self.objects[object as usize];
+            object.word = object.word.wrapping_add(difference);
+            object.unwritten += u32::from(!change.writes);
+            affects |= object.waiters;
+            calm &= change.writes;
+        }
+        calm &= affects & self.masks.waiting & self.masks.frontier & !own == 0;
+        let joins = step.joins;
+        self.steps.push(step);
+        self.taken[thread] = number + 1;
+        self.length += 1;
+        self.hash = next.after;
+        self.stopped = next.stops;
         self.masks.frontier |= 1 << thread;
         if joins != 0 {
             self.cover(row, joins);
         }
-        let same = self.load_stand(thread, row, joins, step.op.yields(), own);
-        self.calm = same && joins == 0 && wakes == 0 && !waited && !chooses && step.changes.is_empty();
-        if affects | wakes != 0 {
-            self.look_again(affects | wakes);
+        let own = next.next.iter().find(|pending| pending.thread == next.thread);
+        let gate = own.map(|own| &own.gate).filter(|_| next.op.kind != OpKind::End);
+        self.load_stand(thread, row, joins, next.op.yields(), gate);
+        if affects != 0 {
+            self.look_again(affects);
         }
-        if step.next.len() > 1 {
-            for pending in step.next {
+        self.calm = calm && self.pressed(thread) == pressed;
+        self.steps[index as usize].calm = self.calm;
+        if next.next.len() > 1 {
+            for pending in next.next {
                 if pending.thread.index() >= self.taken.len() {
-                    self.add_thread(pending, index as u32, script.name(pending.thread));
+                    self.add_thread(pending, index, script.name(pending.thread));
                 }
             }
         }
+        true
+    }
+
+    /// Whether an operation touches an object of which its thread knows all that was done to it.
+    #[inline]
+    fn owns(&self, thread: usize, op: &Op, object: usize) -> bool {
+        op.access != Access::None
+            && self.objects.get(object).is_some_and(|object| {
+                let owner = object.last().owner;
+                usize::from(owner) == thread || owner == ANYBODY
+            })
+    }
+
+    /// Notes what a step does to an object.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn touch(
+        &mut self,
+        thread: usize,
+        number: u32,
+        index: u32,
+        op: &Op,
+        slot: usize,
+        object: usize,
+        writes: bool,
+    ) -> Touch {
+        let name = self.lines[thread].name;
+        let thread = thread as u8;
+        let entry = &mut self.objects[object];
+        let before = entry.last();
+        let version = before.writes + u32::from(writes);
+        let action = action_hash(name, u64::from(number) + 1, op, slot, version);
+        // After a read others may have read that this thread knows nothing of.
+        let owner = if writes || before.is_write() || before.owner == thread { thread } else { NOBODY };
+        let last_write = if writes { index } else { before.last_write };
+        let all = before.all ^ action;
+        entry.touches.push(Touched { all, step: index, writes: version, last_write, owner });
+        entry.written = version;
+        (entry.all, entry.is_added) = (all, false);
+        Touch { action, object: object as u32, writes }
+    }
+
+    /// Notes what a step does to any number of objects and to other threads, and what else it adds to the hash. Says which
+    /// clock it has, and which threads it has signalled or created.
+    #[inline(never)]
+    fn load_more(&mut self, step: &mut Step, index: u32, next: &Move<'_>) -> (u32, Threads) {
+        let thread = next.thread.index();
+        if let Some(last) = next.op.object.max(next.op.also) {
+            self.object(last.index());
+        }
+        let (object, also) = (next.op.object.filter(|_| next.op.access != Access::None), next.op.also);
+        let writes = next.op.access == Access::Write;
+        let touches = [object.map(|object| (object.index(), writes)), also.map(|also| (also.index(), true))];
+        let row = self.stand(thread).row;
+        let (row, joins) = self.join(thread, row, touches.into_iter().flatten(), next.stops);
+        step.joins = joins;
+        if let Some(object) = object {
+            step.touch = self.touch(thread, step.number, index, &next.op, 0, object.index(), writes);
+        }
+        let end = self.choices.len() as u32;
+        let mut more = More {
+            alone: 0,
+            also: Touch::NO,
+            is_double: also.is_some(),
+            step: index,
+            wakes: 0,
+            choices: (end - next.choices, end),
+        };
+        if let Some(also) = also {
+            let slot = next.op.object.iter().len();
+            more.also = self.touch(thread, step.number, index, &next.op, slot, also.index(), true);
+        }
+        let (name, ordinal) = (self.lines[thread].name, u64::from(step.number) + 1);
+        if object.is_none() && also.is_none() {
+            more.alone = alone_hash(name, ordinal, &next.op);
+        }
+        for &(value, _) in &self.choices[more.choices.0 as usize..] {
+            more.alone ^= value_hash(name, ordinal - 1, value);
+        }
+        if next.stops {
+            more.alone ^= stop_hash(name, ordinal);
+        }
+        for &(_, signalled) in next.signals {
+            let taken = self.taken[signalled.index()];
+            self.lines[signalled.index()].signals.push((index, taken));
+            more.wakes |= 1 << signalled.0;
+        }
+        for pending in next.next.iter().filter(|pending| pending.thread.index() >= self.taken.len()) {
+            more.wakes |= 1 << pending.thread.0;
+        }
+        if more.alone != 0 || more.wakes != 0 || also.is_some() || next.choices > 0 {
+            step.more = self.more.len() as u32;
+            self.more.push(more);
+        }
+        (row, more.wakes)
     }
 
     /// The clock of a thread's next step, which touches these objects, and the threads of which more happened before it
     /// than before its last one, whose clock is given.
-    #[inline(never)]
-    fn join(&mut self, thread: usize, row: u32, touches: &[Touch], stops: bool) -> (u32, Threads) {
+    fn join(
+        &mut self,
+        thread: usize,
+        row: u32,
+        touches: impl Iterator<Item = (usize, bool)>,
+        stops: bool,
+    ) -> (u32, Threads) {
         let (stride, threads) = (self.stride, self.taken.len());
         let begin = self.clocks.len();
         let Lattice { clocks, steps, lines, objects, taken, .. } = self;
@@ -278,14 +382,14 @@ impl Lattice {
         if taken[thread] == 0 && line.creator != NONE {
             after(clocks, line.creator);
         }
-        for touch in touches {
-            let object = &objects[touch.object as usize];
-            if touch.writes {
-                let since = object.touches.iter().rev().take_while(|touch| **touch & 1 == 0);
-                since.for_each(|touch| after(clocks, *touch >> 1));
+        for (object, writes) in touches {
+            let object = &objects[object];
+            if writes {
+                let since = object.touches.iter().rev().take_while(|touch| !touch.is_write());
+                since.for_each(|touch| after(clocks, touch.step));
             }
-            if object.last_write != NONE {
-                after(clocks, object.last_write);
+            if object.last().last_write != NONE {
+                after(clocks, object.last().last_write);
             }
         }
         if stops {
@@ -311,24 +415,20 @@ impl Lattice {
             return;
         }
         self.retrace(kept);
-        if self.stale.is_some_and(|stale| stale > kept) {
-            self.rehash(kept);
-            self.stale = Some(kept);
+        for step in &self.steps[kept..] {
+            let also = self.more.get(step.more as usize).map_or(NONE, |more| more.also.object);
+            for object in [step.touch.object, also].into_iter().filter(|object| *object != NONE) {
+                self.objects[object as usize].touches.pop();
+            }
         }
-        for step in self.steps[kept..].iter().rev() {
-            for touch in step.touches().iter().rev() {
-                let object = &mut self.objects[touch.object as usize];
-                object.touches.pop();
-                (object.owner, object.last_write) = (touch.owner, touch.last_write);
-                object.writes -= u32::from(touch.writes);
-            }
-            for &(object, _) in step.changes(&self.changes) {
-                self.objects[object as usize].unwritten -= u32::from(!step.writes(object));
-            }
+        for change in self.changes.drain(self.changes_until(kept)..) {
+            self.objects[change.object as usize].unwritten -= u32::from(!change.writes);
         }
         self.steps.truncate(kept);
-        self.changes.truncate(self.steps.last().map_or(0, |step| step.changes.1 as usize));
-        self.choices.truncate(self.steps.last().map_or(0, |step| step.choices as usize));
+        while self.more.pop_if(|more| more.step as usize >= kept).is_some_and(|more| {
+            self.choices.truncate(more.choices.0 as usize);
+            true
+        }) {}
         self.stopped = false;
         while let Some((_, thread, counted)) = self.counted_before.pop_if(|before| before.0 as usize >= kept)
         {

@@ -1,7 +1,8 @@
 //! What a lattice is made from: the steps of an execution, as it was run or as it was [kept](super::Trail).
 
-use selvedge_core::{Decision, Op, ThreadId};
+use selvedge_core::{Access, Decision, Op, OpKind, ThreadId};
 
+use crate::gate::Gate;
 use crate::record::Pending;
 use crate::strategy::Finished;
 
@@ -16,6 +17,8 @@ pub(crate) struct Move<'a> {
     pub(super) after: u128,
     /// How many decisions there were with it.
     pub(super) decisions: u32,
+    /// How many values it chose.
+    pub(super) choices: u32,
     /// It ended the execution, and so depends on everything.
     pub(super) stops: bool,
     /// By how much it has changed the words of objects; what is first is of no importance.
@@ -24,6 +27,58 @@ pub(crate) struct Move<'a> {
     pub(super) signals: &'a [(u32, ThreadId)],
     /// What its thread does next, and threads that are new.
     pub(super) next: &'a [Pending],
+}
+
+/// What most steps do: a thread goes on with an operation on one object, and nothing that it does to it is of interest to
+/// others but for its word.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plain<'a> {
+    pub(super) op: Op,
+    pub(super) object: usize,
+    pub(super) writes: bool,
+    pub(super) after: u128,
+    pub(super) decisions: u32,
+    /// Whether it changes the word of the object, and by how much.
+    pub(super) changes: bool,
+    pub(super) difference: u64,
+    /// What its thread waits for next.
+    pub(super) gate: &'a Gate,
+}
+
+impl<'a> Plain<'a> {
+    /// A step, if it is one of these.
+    #[inline(always)]
+    pub(super) fn new(
+        thread: ThreadId,
+        op: &Op,
+        after: u128,
+        decisions: u32,
+        changes: &[(u32, u32, u64)],
+        next: &'a Pending,
+    ) -> Option<Self> {
+        let object = op.object?;
+        let writes = op.access == Access::Write;
+        let (changed, difference) = match *changes {
+            [] => (false, 0),
+            [(_, changed, difference)] if writes && changed == object.index() as u32 => (true, difference),
+            _ => return None,
+        };
+        let plain = op.also.is_none()
+            && op.access != Access::None
+            && !op.yields()
+            && op.kind != OpKind::End
+            && next.thread == thread;
+        plain.then_some(Plain {
+            op: *op,
+            object: object.index(),
+            writes,
+            after,
+            decisions,
+            changes: changed,
+            difference,
+            gate: &next.gate,
+        })
+    }
 }
 
 /// Steps, one after the other, from some step on.
@@ -36,6 +91,12 @@ pub(crate) trait Script<'a> {
 
     /// The words that objects begin with.
     fn initials(&self) -> impl Iterator<Item = u64>;
+
+    /// The next step, if it is a plain one of this thread with no preemption more than these, and not the last.
+    fn plain(&self, thread: ThreadId, run: u32) -> Option<Plain<'a>>;
+
+    /// Goes on after a plain step.
+    fn pass(&mut self, plain: &Plain<'a>);
 
     /// The next step. The values that it chose are added, each with among how many.
     fn next(&mut self, choices: &mut Vec<(u32, u32)>) -> Option<Move<'a>>;
@@ -79,6 +140,33 @@ impl<'a> Script<'a> for Run<'a> {
         self.execution.record.initials()
     }
 
+    #[inline(always)]
+    fn plain(&self, thread: ThreadId, run: u32) -> Option<Plain<'a>> {
+        let record = self.execution.record;
+        let (at, end) = (self.decision, self.decision + 1);
+        let &[Decision::Thread(chosen), Decision::Thread(_)] = record.decisions().get(at..end + 1)? else {
+            return None;
+        };
+        let [point, next] = record.points().get(at..end + 1)? else { return None };
+        let [pending] = record.pending(end) else { return None };
+        let is_here = |step: u32| step as usize == at;
+        if chosen != thread || next.preemptions != run || self.signals.first().is_some_and(|s| is_here(s.0)) {
+            return None;
+        }
+        let changes = match self.changes {
+            [_, second, ..] if is_here(second.0) => return None,
+            [first, ..] if is_here(first.0) => std::slice::from_ref(first),
+            _ => &[],
+        };
+        Plain::new(thread, &point.op, record.state(end).0, end as u32, changes, pending)
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, plain: &Plain<'a>) {
+        self.decision += 1;
+        self.changes = &self.changes[usize::from(plain.changes)..];
+    }
+
     #[inline]
     fn next(&mut self, choices: &mut Vec<(u32, u32)>) -> Option<Move<'a>> {
         let record = self.execution.record;
@@ -92,6 +180,7 @@ impl<'a> Script<'a> for Run<'a> {
             choices.push((*value, points[end].arity));
             end += 1;
         }
+        let chosen = end - self.decision - 1;
         self.decision = end;
         let changes = take(&mut self.changes, |change| change.0 as usize == end - 1);
         let signals = take(&mut self.signals, |signal| signal.0 as usize == end - 1);
@@ -105,6 +194,7 @@ impl<'a> Script<'a> for Run<'a> {
             run,
             after: after.0,
             decisions: end as u32,
+            choices: chosen as u32,
             stops,
             changes,
             signals,
@@ -124,10 +214,7 @@ fn take<'a, T>(list: &mut &'a [T], wanted: impl Fn(&T) -> bool) -> &'a [T] {
 
 #[cfg(test)]
 pub(crate) mod written {
-    use selvedge_core::OpKind;
-
     use super::*;
-    use crate::gate::Gate;
     use crate::happens_before::HappensBefore;
 
     /// An execution that was written down: the first thread takes one step, which creates the others and ends it; then
@@ -192,6 +279,14 @@ pub(crate) mod written {
             std::iter::empty()
         }
 
+        fn plain(&self, _: ThreadId, _: u32) -> Option<Plain<'a>> {
+            None
+        }
+
+        fn pass(&mut self, _: &Plain<'a>) {
+            unreachable!("no step is plain")
+        }
+
         fn next(&mut self, _: &mut Vec<(u32, u32)>) -> Option<Move<'a>> {
             let written = self.written;
             let (thread, op) = *written.steps.get(self.index)?;
@@ -210,6 +305,7 @@ pub(crate) mod written {
                 run: self.run,
                 after: self.state.hash().0,
                 decisions: self.index as u32,
+                choices: 0,
                 stops: false,
                 changes: &[],
                 signals: &[],

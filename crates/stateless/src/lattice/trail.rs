@@ -2,7 +2,7 @@
 
 use selvedge_core::{Op, ThreadId};
 
-use super::script::{Move, Script};
+use super::script::{Move, Plain, Script};
 use crate::record::Pending;
 
 /// Executions, one after the other.
@@ -68,7 +68,6 @@ impl Trail {
         let first = if common == 0 { script.first() } else { &[] };
         self.next.extend_from_slice(first);
         let mut stops = false;
-        let mut choices = self.choices.len();
         while let Some(step) = script.next(&mut self.choices) {
             self.next.extend_from_slice(step.next);
             self.changes.extend_from_slice(step.changes);
@@ -82,9 +81,8 @@ impl Trail {
                 next: step.next.len() as u8,
                 changes: step.changes.len() as u8,
                 signals: step.signals.len() as u8,
-                choices: (self.choices.len() - choices) as u16,
+                choices: step.choices as u16,
             });
-            choices = self.choices.len();
         }
         self.names.extend((0..threads as u32).map(|thread| script.name(ThreadId(thread))));
         self.initials.extend(script.initials());
@@ -148,6 +146,24 @@ impl<'a> Script<'a> for Again<'a> {
         self.initials.iter().copied()
     }
 
+    #[inline(always)]
+    fn plain(&self, thread: ThreadId, run: u32) -> Option<Plain<'a>> {
+        let [step, _, ..] = self.steps else { return None };
+        if ThreadId(step.thread.into()) != thread
+            || (step.run, step.next, step.signals, step.choices) != (run, 1, 0, 0)
+        {
+            return None;
+        }
+        Plain::new(thread, &step.op, step.after, 0, &self.changes[..step.changes.into()], &self.next[0])
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, plain: &Plain<'a>) {
+        self.steps = &self.steps[1..];
+        self.changes = &self.changes[usize::from(plain.changes)..];
+        self.next = &self.next[1..];
+    }
+
     #[inline]
     fn next(&mut self, choices: &mut Vec<(u32, u32)>) -> Option<Move<'a>> {
         let (step, rest) = self.steps.split_first()?;
@@ -159,6 +175,7 @@ impl<'a> Script<'a> for Again<'a> {
             run: step.run,
             after: step.after,
             decisions: 0,
+            choices: step.choices.into(),
             stops: self.stops && rest.is_empty(),
             changes: take(&mut self.changes, step.changes.into()),
             signals: take(&mut self.signals, step.signals.into()),

@@ -26,7 +26,7 @@ use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 use super::backtrack::last_thread;
 use super::context_cost::{ContextCost, Here, NEVER};
 use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
-use crate::lattice::{Lattice, MOST_THREADS, Removed, Threads, Trail, each};
+use crate::lattice::{Lattice, MOST_THREADS, Removed, Slid, Threads, Trail, each};
 use crate::program::Onward;
 
 /// Every terminal partial order within a bound on preemptions, once, bound by bound.
@@ -74,6 +74,8 @@ struct Marks {
 enum Back {
     /// By the step of a thread that was taken back.
     Over(usize, Removed),
+    /// By several that were taken back at once.
+    Along(Slid),
     /// Along the execution, to where it was after so many steps.
     To(usize),
 }
@@ -207,7 +209,6 @@ impl CbPor {
     fn visited(&mut self, execution: &Finished<'_>) {
         let state = &mut self.state;
         state.update(execution, self.marks.most());
-        state.bring_up_to_date();
         self.marks.cost.begin(state);
         if execution.pruned {
             // The state that it was ended in: where no step that it could afford was new.
@@ -540,9 +541,6 @@ impl Marks {
             }
             let Some(last) = each(within).max_by_key(|thread| state.last_event(*thread)) else { break };
             let others = within & !(1 << last);
-            if others != 0 {
-                state.bring_up_to_date();
-            }
             for other in each(others) {
                 let removed = state.remove(other);
                 let mut before = self.cost.look(state);
@@ -555,12 +553,13 @@ impl Marks {
             let length = state.len();
             if here.was_run(last) {
                 self.cut |= state.go_back();
+            } else if others == 0 {
+                self.back.extend(state.slide_back(last).map(Back::Along));
             }
-            if state.len() < length {
+            if here.was_run(last) && state.len() < length {
                 self.back.push(Back::To(length));
                 last = state.last_run();
             }
-            state.bring_up_to_date();
             let removed = state.remove(last);
             let mut before = self.cost.look(state);
             let settled = self.settles(state, &mut before, removed.event);
@@ -575,10 +574,8 @@ impl Marks {
                 Some(Back::Over(last, removed)) => state.put_back(last, &removed),
                 // From where the walk began, nothing is done but to load what comes next.
                 Some(Back::To(_)) if self.back.is_empty() => {}
-                Some(Back::To(length)) => {
-                    state.walk_to(length);
-                    state.bring_up_to_date();
-                }
+                Some(Back::To(length)) => state.walk_to(length),
+                Some(Back::Along(slid)) => state.slide_on(&slid),
                 None => {}
             }
         }
@@ -597,9 +594,6 @@ impl Marks {
         }
         if within == 0 && unknown.is_power_of_two() {
             return unknown;
-        }
-        if unknown != 0 {
-            state.bring_up_to_date();
         }
         for last in each(unknown) {
             let cost = self.cost.of_arrival(state, here, last, most);

@@ -93,6 +93,8 @@ pub(crate) struct Marked<'c> {
 struct Way {
     /// By the steps of the execution in their order, as far as they are there; that order costs too much.
     in_order: bool,
+    /// By a step of the thread that takes the next one; to go back by its steps and then in order costs too much.
+    in_run: bool,
     /// So many steps there was no other way.
     length: u32,
 }
@@ -284,7 +286,7 @@ impl ContextCost {
         thread: usize,
         budget: u32,
     ) -> u32 {
-        self.search(state, here, thread, budget, Way { in_order: false, length: Way::UNKNOWN - 1 })
+        self.search(state, here, thread, budget, Way { length: Way::UNKNOWN - 1, ..Way::default() })
     }
 
     /// The same, on the way back from a state that was asked about.
@@ -317,20 +319,21 @@ impl ContextCost {
         let length = if unknown.is_power_of_two() { way.length + 1 } else { 0 };
         // What the execution did last is asked first: that leads back to where it has been.
         let latest = state.latest(here.frontier);
+        // What it did last may have been possible before the run of the thread, if it cost nothing to go on from there.
+        let is_free = latest.is_some_and(|latest| here.preemptible >> latest & 1 == 0);
         while let Some(last) = state.latest(unknown) {
             unknown &= !(1 << last);
             let price = (switches >> last & 1) as u32;
-            let in_order = Some(last) == latest;
-            if in_order
-                && !way.in_order
-                && let Some(cost) = state.cost_in_order(thread, budget)
+            let (in_order, in_run) = (Some(last) == latest, last == thread && length > 0 && is_free);
+            if (if in_order { !way.in_order } else { in_run && !way.in_run })
+                && let Some(cost) = state.cost_in_order(last, thread, budget)
             {
                 if self.is_noted(length) {
                     self.note_arrival(state, here, last, budget - price, cost - price);
                 }
                 return cost;
             }
-            let cost = self.search_back(state, here, last, budget - price, Way { in_order, length });
+            let cost = self.search_back(state, here, last, budget - price, Way { in_order, in_run, length });
             if cost + price <= budget {
                 return cost + price;
             }
@@ -479,7 +482,6 @@ mod tests {
     fn context_bound_with(mut costs: ContextCost, written: &Written, without: Option<usize>) -> u32 {
         let mut state = Lattice::default();
         state.load(0, None, written.script());
-        state.bring_up_to_date();
         if let Some(thread) = without {
             state.remove(thread);
         }
