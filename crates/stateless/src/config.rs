@@ -49,6 +49,12 @@ impl Words {
         self.signals.resize_with(threads, Vec::new);
     }
 
+    /// How many objects were known after so many events.
+    pub(crate) fn known_after(&self, events: usize) -> usize {
+        let before = self.seen.partition_point(|(seen, _)| *seen as usize <= events);
+        before.checked_sub(1).map_or(0, |last| self.seen[last].1)
+    }
+
     /// How many objects are known.
     pub(crate) fn known(&self) -> usize {
         self.known

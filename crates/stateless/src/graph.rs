@@ -245,6 +245,11 @@ impl Graph {
         }
     }
 
+    /// The decisions before an event.
+    pub(crate) fn decisions_before(&self, event: usize) -> &[Decision] {
+        &self.decisions[..self.events.get(event).map_or(self.decisions.len(), |event| event.point as usize)]
+    }
+
     /// The event that a decision belongs to.
     pub(crate) fn event_of(&self, decision: usize) -> usize {
         // Where no values are chosen, each decision has its event.

@@ -49,19 +49,18 @@ mod plans;
 mod sleep;
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
-use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
+use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId};
 
 use self::plans::{Draft, TurnedRound};
-use self::sleep::{
-    Here, Taken, anything_within, covered, goes_on_within, leads_on_within, stays_asleep, wake,
-};
+use self::sleep::{Here, Taken, anything_within, covered, goes_on_within, leads_on_within, stays_asleep};
 use super::backtrack::last_thread;
 use super::bound_conflicts::{is_inert, schedule, steps_before};
 use super::prefix_cost::{Marks, PartialOrder, Scratch};
 use super::wakeup::{Branch, Step, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
-use crate::graph::{Graph, Race, Races};
+use crate::graph::{Event, Graph, Race, Races};
 use crate::program::Onward;
 
 /// Every terminal partial order, exactly once; or every one within a bound on preemptions. Loops that wait by
@@ -106,19 +105,18 @@ pub struct Optimal {
     asks: bool,
 }
 
-/// A step of the current path.
+/// A step of the current path. What it did is in the graph.
 #[derive(Clone, Debug)]
 struct Node {
     thread: ThreadId,
     /// A fingerprint of everything before the step.
     fingerprint: u64,
-    taken: Taken,
-    /// The threads that could be chosen.
-    enabled: ThreadSet,
-    /// How many objects had a number.
-    known: usize,
-    /// Steps that need not be taken here: what they lead to is explored elsewhere, or has been from here.
-    asleep: Vec<Taken>,
+    /// See [`Taken`].
+    racers: Vec<(u64, u32)>,
+    ends: bool,
+    /// Steps that need not be taken here: what they lead to is explored elsewhere, or has been from here. Mostly they are
+    /// those of the node before.
+    asleep: Arc<Vec<Taken>>,
     /// What is still to be tried here.
     tree: Vec<Branch>,
     /// Whether the bound allows that the current step comes after something that conflicts with it and has not been
@@ -137,7 +135,7 @@ struct Node {
 #[derive(Debug, Default)]
 struct Walk {
     /// What sleeps; `None` until the first choice after the prefix.
-    asleep: Option<Vec<Taken>>,
+    asleep: Option<Arc<Vec<Taken>>>,
     /// How many steps of the plan have been taken.
     planned: usize,
     /// The last execution, or this one so far, once that has been asked for; how many events they have in common then; and
@@ -219,51 +217,31 @@ impl Optimal {
         let record = execution.record;
         let mut guide = std::mem::take(&mut self.guide);
         let mut uncertain = self.uncertain;
-        let known = self.path.len().saturating_sub(1);
-        for (index, event) in self.graph.events.iter().enumerate().skip(known) {
-            let (values, arities) = match self.graph.choices(index) {
-                [] => (Vec::new(), Vec::new()),
-                choices => choices.iter().copied().unzip(),
+        let events = self.graph.events.len();
+        if let Some(last) = self.path.len().checked_sub(1) {
+            self.path[last].ends = execution.stopped && last + 1 == events;
+        }
+        for index in self.path.len()..events {
+            let event = &self.graph.events[index];
+            let mut asleep = match self.path.last() {
+                Some(last) => asleep_after(&self.graph, index - 1, last),
+                None => Arc::default(),
             };
-            let name = self.graph.threads[event.thread.index()].name;
-            let ends = execution.stopped && index + 1 == self.graph.events.len();
-            let step = Step { thread: name, values };
-            let taken = Taken {
-                step,
-                number: event.number,
-                arities,
-                op: event.op,
-                racers: Vec::new(),
-                stale: false,
-                ends,
-            };
-            if let Some(node) = self.path.get_mut(index) {
-                node.taken = taken;
-                continue;
+            if (guide.is_empty() || uncertain) && asleep.iter().any(|taken| !taken.stale) {
+                Arc::make_mut(&mut asleep).iter_mut().for_each(|taken| taken.stale = true);
             }
-            let asleep = self.path.last().map_or(Vec::new(), |last| {
-                let mut asleep = last.inherited();
-                wake(&mut asleep, &last.taken);
-                for taken in asleep.iter_mut().filter(|_| guide.is_empty() || uncertain) {
-                    taken.stale = true;
-                }
-                asleep
-            });
             let mut tree = std::mem::take(&mut guide);
-            if tree.first().is_some_and(|branch| branch.step.agrees(&taken.step)) {
+            if !tree.is_empty() && tree[0].step.agrees(&step(&self.graph, index)) {
                 let branch = tree.remove(0);
                 (guide, uncertain) = (branch.children, branch.uncertain);
             }
             let point = &record.points()[event.point as usize];
-            let enabled: ThreadSet = record.enabled(point).collect();
             let held = self.yields.is_some() && point.held_back;
-            let known = self.path.last().map_or(0, |last| last.known).max(self.announced_by(index));
             self.path.push(Node {
                 thread: event.thread,
                 fingerprint: point.fingerprint,
-                taken,
-                enabled,
-                known,
+                racers: Vec::new(),
+                ends: execution.stopped && index + 1 == events,
                 asleep,
                 tree,
                 may_wait: None,
@@ -316,7 +294,7 @@ impl Optimal {
             };
             node.cut |= node.child_cut;
             node.child_cut = false;
-            node.taken.ends |= node.child_held;
+            node.ends |= node.child_held;
             node.held_below |= node.child_held;
             node.child_held = node.held;
             let beyond = node.cut && self.bound.is_some() || node.held_below;
@@ -325,10 +303,11 @@ impl Optimal {
             let here = Here { graph, marks, event: depth - 1, bound: *bound, yields: *yields };
             let scratch = &mut self.walk.get_mut().scratch;
             if !node.tree.is_empty() || beyond && !node.is_done(here, self.asks, scratch) {
-                node.asleep.push(node.taken.clone());
+                let asleep = Arc::make_mut(&mut node.asleep);
+                asleep.push(taken(here.graph, here.event, &node.racers, node.ends));
                 if node.cut {
                     // What was planned because of another may have been left to a branch that was cut.
-                    node.asleep.iter_mut().for_each(|taken| taken.stale = true);
+                    asleep.iter_mut().for_each(|taken| taken.stale = true);
                 }
                 next = node.next_branch(here, scratch);
                 if next.is_none() && (node.cut && self.bound.is_some() || node.held_below) {
@@ -348,20 +327,12 @@ impl Optimal {
                 parent.child_held |= held;
             }
         };
-        let node = self.path.last_mut().expect("the branch is from there");
+        let last = self.path.len() - 1;
+        let node = &mut self.path[last];
         prefix.expect = branch.step.values.is_empty().then_some(node.fingerprint);
-        node.taken = Taken {
-            step: branch.step,
-            number: 0,
-            arities: Vec::new(),
-            op: Op::default(),
-            racers: Vec::new(),
-            stale: false,
-            ends: false,
-        };
-        for node in &self.path {
-            prefix.decisions.extend(decisions(node.thread, &node.taken.step));
-        }
+        (node.racers, node.ends) = (Vec::new(), false);
+        prefix.decisions.extend_from_slice(self.graph.decisions_before(last));
+        prefix.decisions.extend(decisions(node.thread, &branch.step));
         self.plan = leftmost(&branch.children);
         prefix.likely.extend(decisions_of(&self.graph, &self.plan));
         self.uncertain = branch.uncertain;
@@ -381,24 +352,17 @@ impl Strategy for Optimal {
     fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
         let walk = self.walk.borrow();
         let (graph, marks) = if self.lent { (&walk.graph, &walk.marks) } else { (&self.graph, &self.marks) };
-        let mut so_far = Vec::new();
-        let lengths: Vec<_> = (self.path.iter())
-            .map(|node| {
-                let length = so_far.len();
-                so_far.extend(decisions(node.thread, &node.taken.step));
-                length
-            })
-            .collect();
         // What the last step of the path will do is not known yet, so what comes in its place is not either.
         let last = self.path.len().checked_sub(1)?;
         let at = (0..last).rev().find(|&at| {
             let node = &self.path[at];
             let mut untried = node.tree.iter().filter(|branch| !covered(&node.asleep, &branch.step));
-            so_far.truncate(lengths[at]);
             untried.next().is_some_and(|branch| {
+                let before = graph.decisions_before(at);
+                let mut so_far = before.to_vec();
                 so_far.extend(decisions_of(graph, std::slice::from_ref(&branch.step)));
                 so_far.extend(decisions_of(graph, &leftmost(&branch.children)));
-                so_far.len() > lengths[at] && wanted(&so_far, Onward::Calmly)
+                so_far.len() > before.len() && wanted(&so_far, Onward::Calmly)
             })
         })?;
         let below = &self.path[at + 1..];
@@ -423,7 +387,7 @@ impl Strategy for Optimal {
         let mut walk = self.walk.borrow_mut();
         let Walk { asleep, planned, graph, marks, common, races, cut, held, pending, noted, cost, scratch } =
             &mut *walk;
-        let before = || self.path.last().map_or(Vec::new(), Node::inherited);
+        let before = || self.path.last().map_or_else(Arc::default, Node::inherited);
         let asleep = asleep.get_or_insert_with(before);
         if point.arity > 0 {
             let thread = record.name(last_thread(point.decisions));
@@ -438,7 +402,7 @@ impl Strategy for Optimal {
             // The values of the prefix's last step are also known of steps that sleep nowhere else.
             let steps = point.decisions.iter().filter(|decision| matches!(decision, Decision::Thread(_)));
             let here = self.path.last().filter(|_| steps.count() == self.path.len());
-            let asleep = here.map_or(&*asleep, |node| &node.asleep);
+            let asleep = here.map_or(&**asleep, |node| &*node.asleep);
             let new = |value: &u32| {
                 let values = values.iter().copied().chain([*value]).collect();
                 !covered(asleep, &Step { thread, values })
@@ -453,7 +417,10 @@ impl Strategy for Optimal {
                 let steps = point.decisions.iter().filter(|decision| **decision == Decision::Thread(thread));
                 steps.count() as u32 - 1
             };
-            asleep.retain(|taken| stays_asleep(taken, name, number, &record.points()[last].op));
+            let op = &record.points()[last].op;
+            if asleep.iter().any(|taken| !stays_asleep(taken, name, number, op)) {
+                Arc::make_mut(asleep).retain(|taken| stays_asleep(taken, name, number, op));
+            }
         }
         if let Some(step) = self.plan.get(*planned) {
             let mut enabled = point.enabled.iter();
@@ -625,32 +592,65 @@ fn decisions(thread: ThreadId, step: &Step) -> impl Iterator<Item = Decision> {
     std::iter::once(Decision::Thread(thread)).chain(step.values.iter().copied().map(Decision::Value))
 }
 
+/// The step of an event.
+fn step(graph: &Graph, event: usize) -> Step {
+    let values = graph.choices(event).iter().map(|(value, _)| *value).collect();
+    Step { thread: graph.threads[graph.events[event].thread.index()].name, values }
+}
+
+/// An event's step as one that was taken.
+fn taken(graph: &Graph, event: usize, racers: &[(u64, u32)], ends: bool) -> Taken {
+    let Event { number, op, .. } = graph.events[event];
+    let arities = graph.choices(event).iter().map(|(_, arity)| *arity).collect();
+    Taken { step: step(graph, event), number, arities, op, racers: racers.to_vec(), stale: false, ends }
+}
+
+/// What sleeps after an event of which this is the node.
+fn asleep_after(graph: &Graph, event: usize, node: &Node) -> Arc<Vec<Taken>> {
+    let mut asleep = Arc::clone(&node.asleep);
+    let Event { thread, number, op, .. } = &graph.events[event];
+    let name = graph.threads[thread.index()].name;
+    let stays = |taken: &Taken| !taken.ends && stays_asleep(taken, name, || *number, op);
+    if !asleep.iter().all(stays) {
+        Arc::make_mut(&mut asleep).retain(stays);
+    }
+    asleep
+}
+
 impl Node {
     /// What sleeps here, and may go on to. A step that ends an execution depends on everything that is done
     /// before it.
-    fn inherited(&self) -> Vec<Taken> {
-        self.asleep.iter().filter(|taken| !taken.ends).cloned().collect()
+    fn inherited(&self) -> Arc<Vec<Taken>> {
+        let mut asleep = Arc::clone(&self.asleep);
+        if asleep.iter().any(|taken| taken.ends) {
+            Arc::make_mut(&mut asleep).retain(|taken| !taken.ends);
+        }
+        asleep
+    }
+
+    /// The thread, if it is certain that only what conflicts with its step can wake that.
+    fn may_be_left(&self, graph: &Graph, event: usize) -> Option<ThreadId> {
+        let certain = graph.choices(event).is_empty() && self.racers.is_empty() && !self.ends;
+        certain.then_some(self.thread)
     }
 
     /// Whether nothing else needs to be tried once the current step has been, when nothing is planned: nothing can wake it,
     /// no other thread that is awake could have gone on, or what any of them leads to exceeds the bound.
     fn is_done(&mut self, here: Here<'_>, asks: bool, scratch: &mut Scratch) -> bool {
-        let Taken { arities, racers, ends, op, .. } = &self.taken;
-        if !arities.is_empty() || !racers.is_empty() || *ends || self.held_below {
-            return false;
-        }
+        let Here { graph, event, .. } = here;
+        let Some(left) = self.may_be_left(graph, event).filter(|_| !self.held_below) else { return false };
+        let op = &graph.events[event].op;
         if is_inert(op) && !(asks && op.kind == OpKind::End) {
             return true;
         }
         let awake = |thread: ThreadId| {
-            let thread = here.graph.threads[thread.index()].name;
+            let thread = graph.threads[thread.index()].name;
             self.asleep.is_empty() || !covered(&self.asleep, &Step { thread, values: Vec::new() })
         };
-        if !self.enabled.iter().any(|thread| thread != self.thread && awake(thread)) {
+        if !graph.enabled(event).any(|thread| thread != self.thread && awake(thread)) {
             return true;
         }
-        let step = Some((self.thread, &self.taken));
-        !*self.may_wait.get_or_insert_with(|| anything_within(here, &self.asleep, step, scratch))
+        !*self.may_wait.get_or_insert_with(|| anything_within(here, &self.asleep, Some(left), scratch))
     }
 
     /// The next branch of the tree that is not covered and within the bound, with its thread's number.
@@ -659,7 +659,7 @@ impl Node {
             let branch = self.tree.remove(0);
             let thread = here.graph.threads.iter().position(|line| line.name == branch.step.thread);
             if let Some(thread) = thread.map(|thread| ThreadId(thread as u32))
-                && self.enabled.contains(thread)
+                && here.graph.was_enabled(here.event, thread)
                 && !covered(&self.asleep, &branch.step)
             {
                 if goes_on_within(here, thread, &self.asleep, scratch).is_some() {
@@ -694,13 +694,13 @@ impl Node {
         let awake = |thread: &ThreadId| !covered(&self.asleep, &step(*thread));
         let asked = self.may_wait.take();
         if !self.held_below
-            && self.enabled.iter().any(|thread| awake(&thread))
+            && here.graph.enabled(here.event).any(|thread| awake(&thread))
             && !asked.unwrap_or_else(|| anything_within(here, &self.asleep, None, scratch))
         {
             self.cut = true;
             return None;
         }
-        for thread in self.enabled.iter().filter(awake) {
+        for thread in here.graph.enabled(here.event).filter(awake) {
             let within = match self.held_below {
                 false => leads_on_within(here, thread, &self.asleep, scratch),
                 true => goes_on_within(here, thread, &self.asleep, scratch).is_some(),

@@ -6,10 +6,9 @@ use selvedge_core::{Access, Op, OpKind, ThreadId};
 use super::super::bound_conflicts::steps_before;
 use super::super::prefix_cost::PartialOrder;
 use super::super::wakeup::{Branch, Planned, Sequence, Step, insert};
-use super::sleep::{Here, Taken, anything_within, covered, sleepers, wake_by};
-use super::{Node, Optimal};
+use super::sleep::{Here, anything_within, covered, sleepers, wake_by};
+use super::{Node, Optimal, step};
 use crate::config::Status;
-use crate::gate::Gate;
 use crate::graph::{Event, Graph};
 
 /// A race that was planned the other way round.
@@ -36,21 +35,6 @@ fn draft_place(places: &[Option<usize>], event: usize, creator: Option<u32>) -> 
 }
 
 impl Optimal {
-    /// How many objects have a number because of what became known with the event before this one: what its thread and
-    /// those that it created will do next.
-    pub(super) fn announced_by(&self, event: usize) -> usize {
-        let threads = &self.graph.threads;
-        let touched = |(op, _): &(Op, Gate)| op.touches().map(|(object, _)| object.index() + 1).max();
-        let Some(last) = event.checked_sub(1) else {
-            return threads[0].pending.first().and_then(touched).unwrap_or(0);
-        };
-        let created = threads.iter().filter(|line| line.creator == Some(last as u32));
-        let created = created.filter_map(|line| line.pending.first());
-        let Event { thread, number, .. } = self.graph.events[last];
-        let next = threads[thread.index()].pending.get(number as usize + 1);
-        created.chain(next).filter_map(touched).max().unwrap_or(0)
-    }
-
     /// The steps after an event that do not depend on it.
     fn draft_independent_of(&self, event: usize, draft: &mut Draft) {
         let Draft { sequence, places } = draft;
@@ -58,11 +42,11 @@ impl Optimal {
             let independent = !self.graph.happens_before(event, index);
             places.push(independent.then_some(sequence.steps.len()));
             if independent {
-                let taken = &self.path[index].taken;
-                let creator = self.graph.threads[self.graph.events[index].thread.index()].creator;
+                let Event { thread, op, .. } = &self.graph.events[index];
+                let creator = self.graph.threads[thread.index()].creator;
                 sequence.steps.push(Planned {
-                    step: taken.step.clone(),
-                    op: taken.op,
+                    step: step(&self.graph, index),
+                    op: *op,
                     performed: true,
                     creator: draft_place(places, event, creator),
                 });
@@ -97,7 +81,7 @@ impl Optimal {
         let mut draft = std::mem::take(&mut self.draft);
         let node = &self.path[event];
         draft.sequence.steps.clear();
-        draft.sequence.known = node.known;
+        draft.sequence.known = self.graph.words.known_after(event);
         draft.places.clear();
         // Another value can be chosen at once where nothing sleeps that would have to be woken and nothing is planned
         // that the steps could be compared with: to do them first may cost preemptions.
@@ -137,15 +121,15 @@ impl Optimal {
             let before = line.events.partition_point(|other| (*other as usize) < event);
             line.pending.get(before + steps).map(|(op, _)| *op)
         };
-        let Node { asleep, tree, may_wait, taken, thread: left, .. } = &mut self.path[event];
-        let (asleep, taken, left) = (&*asleep, &*taken, *left);
+        let left = self.path[event].may_be_left(graph, event);
+        let Node { asleep, tree, may_wait, thread: taken, .. } = &mut self.path[event];
+        let (asleep, taken) = (&*asleep, *taken);
         let scratch = &mut self.walk.get_mut().scratch;
         let here = Here { graph, marks: &self.marks, event, bound: self.bound, yields: self.yields };
         let wanted = || {
             let Some(most) = self.bound else { return true };
-            let may_wait =
-                may_wait.get_or_insert_with(|| anything_within(here, asleep, Some((left, taken)), scratch));
-            if thread != left && !*may_wait {
+            let may_wait = may_wait.get_or_insert_with(|| anything_within(here, asleep, left, scratch));
+            if thread != taken && !*may_wait {
                 return false;
             }
             let before_last = &sequence.steps[..sequence.steps.len() - 1];
@@ -199,14 +183,14 @@ impl Optimal {
     /// Plans every choice of a value from an event on with the other values.
     pub(super) fn choose_otherwise(&mut self, first: usize) {
         for event in first..self.graph.events.len() {
-            let Taken { step, arities, .. } = &self.path[event].taken;
-            let (values, arities) = (step.values.clone(), arities.clone());
-            let (thread, number) = (self.graph.events[event].thread, self.graph.events[event].number);
-            for (at, arity) in arities.into_iter().enumerate() {
-                for value in (0..arity).filter(|value| *value != values[at]) {
-                    let mut other = values[..at].to_vec();
-                    other.push(value);
-                    self.plan(event, thread, number as usize, other);
+            let Event { thread, number, .. } = self.graph.events[event];
+            for at in 0..self.graph.choices(event).len() {
+                let choices = &self.graph.choices(event)[..=at];
+                let (chosen, arity) = choices[at];
+                let mut values: Vec<u32> = choices.iter().map(|(value, _)| *value).collect();
+                for value in (0..arity).filter(|value| *value != chosen) {
+                    values[at] = value;
+                    self.plan(event, thread, number as usize, values.clone());
                 }
             }
         }
@@ -228,10 +212,10 @@ impl Optimal {
         if needed {
             return;
         }
-        let Step { thread, values } = self.path[last].taken.step.clone();
+        let Step { thread, values } = step(&self.graph, last);
         let node = &mut self.path[first];
-        if !node.taken.racers.contains(&(thread, second.number)) {
-            node.taken.racers.push((thread, second.number));
+        if !node.racers.contains(&(thread, second.number)) {
+            node.racers.push((thread, second.number));
             node.may_wait = None;
         }
         self.plan(first, second.thread, second.number as usize, values);
@@ -246,8 +230,8 @@ impl Optimal {
             return;
         }
         let node = &mut self.path[last];
-        let known = node.known;
-        for thread in node.enabled.iter().filter(|thread| *thread != node.thread) {
+        let known = self.graph.words.known_after(last);
+        for thread in self.graph.enabled(last).filter(|thread| *thread != node.thread) {
             let line = &self.graph.threads[thread.index()];
             let step = Step { thread: line.name, values: Vec::new() };
             let listed = covered(&node.asleep, &step) || node.tree.iter().any(|branch| branch.step == step);

@@ -33,11 +33,6 @@ pub(super) fn stays_asleep(taken: &Taken, thread: u64, number: impl Fn() -> u32,
         && !taken.racers.iter().any(|racer| racer.0 == thread && racer.1 == number())
 }
 
-/// Wakes those that depend on a step.
-pub(super) fn wake(asleep: &mut Vec<Taken>, by: &Taken) {
-    asleep.retain(|taken| stays_asleep(taken, by.step.thread, || by.number, &by.op));
-}
-
 /// Whether a step sleeps, whatever the values that it has still to choose.
 pub(super) fn covered(asleep: &[Taken], step: &Step) -> bool {
     let mut agreeing = asleep.iter().filter(|taken| taken.step.agrees(step));
@@ -77,23 +72,18 @@ pub(super) fn goes_on_within(
     order_after(here, steps_before(graph, event), thread, next, asleep, sleeping)?.cost(most, scratch)
 }
 
-/// Whether anything that is new in a state can be within the bound: all that sleeps is woken later, and so is this step.
+/// Whether anything that is new in a state can be within the bound: all that sleeps is woken later, and so is this
+/// thread's step.
 pub(super) fn anything_within(
     here: Here<'_>,
     asleep: &[Taken],
-    step: Option<(ThreadId, &Taken)>,
+    left: Option<ThreadId>,
     scratch: &mut Scratch,
 ) -> bool {
     let Here { graph, marks, event, bound, yields } = here;
     let Some(most) = bound else { return true };
     let mut sleeping = sleepers(asleep, graph);
-    if let Some((thread, taken)) = step
-        && taken.arities.is_empty()
-        && taken.racers.is_empty()
-        && !taken.ends
-    {
-        sleeping.insert(thread);
-    }
+    left.into_iter().for_each(|thread| sleeping.insert(thread));
     let order = PartialOrder::new(graph, marks, steps_before(graph, event), yields).from(event);
     order.asleep(sleeping).within(most, scratch)
 }
