@@ -628,17 +628,27 @@ impl Node {
         asleep
     }
 
-    /// The thread, if it is certain that only what conflicts with its step can wake that.
-    fn may_be_left(&self, graph: &Graph, event: usize) -> Option<ThreadId> {
-        let certain = graph.choices(event).is_empty() && self.racers.is_empty() && !self.ends;
-        certain.then_some(self.thread)
+    /// Whether only what conflicts with its step can wake that, as far as is known.
+    fn sleeps_soundly(&self, graph: &Graph, event: usize) -> bool {
+        graph.choices(event).is_empty() && self.racers.is_empty() && !self.ends
+    }
+
+    /// See the field. Its event is the one that is given.
+    fn may_wait(&mut self, here: Here<'_>, scratch: &mut Scratch) -> bool {
+        if let Some(may_wait) = self.may_wait {
+            return may_wait;
+        }
+        let left = Some(self.thread).filter(|_| self.sleeps_soundly(here.graph, here.event));
+        *self.may_wait.insert(anything_within(here, &self.asleep, left, scratch))
     }
 
     /// Whether nothing else needs to be tried once the current step has been, when nothing is planned: nothing can wake it,
     /// no other thread that is awake could have gone on, or what any of them leads to exceeds the bound.
     fn is_done(&mut self, here: Here<'_>, asks: bool, scratch: &mut Scratch) -> bool {
         let Here { graph, event, .. } = here;
-        let Some(left) = self.may_be_left(graph, event).filter(|_| !self.held_below) else { return false };
+        if self.held_below || !self.sleeps_soundly(graph, event) {
+            return false;
+        }
         let op = &graph.events[event].op;
         if is_inert(op) && !(asks && op.kind == OpKind::End) {
             return true;
@@ -650,7 +660,7 @@ impl Node {
         if !graph.enabled(event).any(|thread| thread != self.thread && awake(thread)) {
             return true;
         }
-        !*self.may_wait.get_or_insert_with(|| anything_within(here, &self.asleep, Some(left), scratch))
+        !self.may_wait(here, scratch)
     }
 
     /// The next branch of the tree that is not covered and within the bound, with its thread's number.

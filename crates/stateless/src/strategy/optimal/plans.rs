@@ -6,8 +6,8 @@ use selvedge_core::{Access, Op, OpKind, ThreadId};
 use super::super::bound_conflicts::steps_before;
 use super::super::prefix_cost::PartialOrder;
 use super::super::wakeup::{Branch, Planned, Sequence, Step, insert};
-use super::sleep::{Here, anything_within, covered, sleepers, wake_by};
-use super::{Node, Optimal, step};
+use super::sleep::{Here, covered, sleepers, wake_by};
+use super::{Optimal, step};
 use crate::config::Status;
 use crate::graph::{Event, Graph};
 
@@ -77,7 +77,15 @@ impl Optimal {
     pub(super) fn plan(&mut self, event: usize, thread: ThreadId, number: usize, values: Vec<u32>) {
         let line = &self.graph.threads[thread.index()];
         let Some((op, _)) = line.pending.get(number) else { return };
-        let (name, creator) = (line.name, line.creator);
+        let (op, name, creator) = (*op, line.name, line.creator);
+        let node = &self.path[event];
+        let elsewhere = node.thread != thread;
+        // What is covered is not refused. That makes no difference where something was.
+        let may_be_covered = !node.asleep.is_empty() || !node.tree.is_empty();
+        let cut = node.cut || node.child_cut;
+        if elsewhere && (cut || !may_be_covered) && !self.may_wait(event) {
+            return self.refuse(event);
+        }
         let mut draft = std::mem::take(&mut self.draft);
         let node = &self.path[event];
         draft.sequence.steps.clear();
@@ -92,7 +100,7 @@ impl Optimal {
         if !at_once {
             self.draft_independent_of(event, &mut draft);
         }
-        let op = self.expected(*op, event, thread, &draft.sequence);
+        let op = self.expected(op, event, thread, &draft.sequence);
         let creator = draft_place(&draft.places, event, creator);
         draft.sequence.steps.push(Planned {
             step: Step { thread: name, values },
@@ -108,34 +116,47 @@ impl Optimal {
             }
         });
         if !covered {
-            self.insert(event, thread, &draft.sequence);
+            self.insert(event, thread, elsewhere, &draft.sequence);
         }
         self.draft = draft;
     }
 
-    /// Adds a sequence, which ends with this thread's step, to what is to be tried in place of an event.
-    fn insert(&mut self, event: usize, thread: ThreadId, sequence: &Sequence) {
+    /// Whether anything that is new in the state before an event can be within the bound.
+    fn may_wait(&mut self, event: usize) -> bool {
+        let Optimal { path, graph, marks, bound, yields, .. } = self;
+        let here = Here { graph, marks, event, bound: *bound, yields: *yields };
+        bound.is_none() || path[event].may_wait(here, &mut self.walk.get_mut().scratch)
+    }
+
+    /// Notes that the bound has cut something off in place of an event.
+    fn refuse(&mut self, event: usize) {
+        let node = &mut self.path[event];
+        (node.cut, node.child_cut) = (true, true);
+        self.cut = true;
+    }
+
+    /// Adds a sequence, which ends with this thread's step, to what is to be tried in place of an event, which is
+    /// another thread's or not.
+    fn insert(&mut self, event: usize, thread: ThreadId, elsewhere: bool, sequence: &Sequence) {
         let graph = &self.graph;
         let next_op = |thread: u64, steps: usize| {
             let line = graph.threads.iter().find(|line| line.name == thread)?;
             let before = line.events.partition_point(|other| (*other as usize) < event);
             line.pending.get(before + steps).map(|(op, _)| *op)
         };
-        let left = self.path[event].may_be_left(graph, event);
-        let Node { asleep, tree, may_wait, thread: taken, .. } = &mut self.path[event];
-        let (asleep, taken) = (&*asleep, *taken);
         let scratch = &mut self.walk.get_mut().scratch;
         let here = Here { graph, marks: &self.marks, event, bound: self.bound, yields: self.yields };
+        let node = &mut self.path[event];
+        let mut tree = std::mem::take(&mut node.tree);
         let wanted = || {
             let Some(most) = self.bound else { return true };
-            let may_wait = may_wait.get_or_insert_with(|| anything_within(here, asleep, left, scratch));
-            if thread != taken && !*may_wait {
+            if elsewhere && !node.may_wait(here, scratch) {
                 return false;
             }
             let before_last = &sequence.steps[..sequence.steps.len() - 1];
             let lengths = steps_after(graph, event, before_last);
-            let mut sleeping = sleepers(asleep, graph);
-            wake_by(&mut sleeping, asleep, graph, |taken| {
+            let mut sleeping = sleepers(&node.asleep, graph);
+            wake_by(&mut sleeping, &node.asleep, graph, |taken| {
                 sequence.steps.iter().any(|planned| {
                     planned.step.thread == taken.step.thread || planned.op.conflicts_with(&taken.op)
                 })
@@ -144,11 +165,10 @@ impl Optimal {
                 PartialOrder::new(graph, &self.marks, lengths, self.yields).from(event).and(thread.index());
             order.asleep(sleeping).within(most, scratch)
         };
-        if !insert(tree, sequence, &next_op, wanted) {
-            let node = &mut self.path[event];
-            node.cut = true;
-            node.child_cut = true;
-            self.cut = true;
+        let was_wanted = insert(&mut tree, sequence, &next_op, wanted);
+        node.tree = tree;
+        if !was_wanted {
+            self.refuse(event);
         }
     }
 
