@@ -54,7 +54,10 @@ use std::sync::Arc;
 use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId};
 
 use self::plans::{Draft, TurnedRound};
-use self::sleep::{Here, Taken, anything_within, covered, goes_on_within, leads_on_within, stays_asleep};
+use self::sleep::{
+    Here, Taken, anything_within, anything_within_stretch, covered, goes_on_within, leads_on_within,
+    stays_asleep,
+};
 use super::backtrack::last_thread;
 use super::bound_conflicts::{is_inert, schedule, steps_before};
 use super::prefix_cost::{Marks, PartialOrder, Scratch};
@@ -302,7 +305,10 @@ impl Optimal {
             let Optimal { graph, marks, bound, yields, .. } = self;
             let here = Here { graph, marks, event: depth - 1, bound: *bound, yields: *yields };
             let scratch = &mut self.walk.get_mut().scratch;
-            if !node.tree.is_empty() || beyond && !node.is_done(here, self.asks, scratch) {
+            let planned = !node.tree.is_empty();
+            let goes_on = planned || beyond && !is_done(&mut self.path, here, self.asks, scratch);
+            let node = &mut self.path[depth - 1];
+            if goes_on {
                 let asleep = Arc::make_mut(&mut node.asleep);
                 asleep.push(taken(here.graph, here.event, &node.racers, node.ends));
                 if node.cut {
@@ -617,6 +623,74 @@ fn asleep_after(graph: &Graph, event: usize, node: &Node) -> Arc<Vec<Taken>> {
     asleep
 }
 
+/// Whether nothing else needs to be tried once the last step of a path has been, when nothing is planned: nothing can wake
+/// it, no other thread that is awake could have gone on, or what any of them leads to exceeds the bound.
+fn is_done(path: &mut [Node], here: Here<'_>, asks: bool, scratch: &mut Scratch) -> bool {
+    let Here { graph, event, .. } = here;
+    let node = &path[event];
+    if node.held_below || !node.sleeps_soundly(graph, event) {
+        return false;
+    }
+    let op = &graph.events[event].op;
+    if is_inert(op) && !(asks && op.kind == OpKind::End) {
+        return true;
+    }
+    let awake = |thread: ThreadId| {
+        let thread = graph.threads[thread.index()].name;
+        node.asleep.is_empty() || !covered(&node.asleep, &Step { thread, values: Vec::new() })
+    };
+    if !graph.enabled(event).any(|thread| thread != node.thread && awake(thread)) {
+        return true;
+    }
+    !may_wait(path, here, scratch)
+}
+
+/// See [`Node::may_wait`]. What is found out of the step before an event is often true of those before it too.
+fn may_wait(path: &mut [Node], here: Here<'_>, scratch: &mut Scratch) -> bool {
+    let Here { graph, event, .. } = here;
+    let node = &path[event];
+    if let Some(may_wait) = node.may_wait {
+        return may_wait;
+    }
+    let left = Some(node.thread).filter(|_| node.sleeps_soundly(graph, event));
+    if let Some(thread) = left {
+        let alike = |at: &usize| {
+            let other = &path[*at];
+            other.thread == thread
+                && other.may_wait.is_none()
+                && Arc::ptr_eq(&other.asleep, &node.asleep)
+                && other.sleeps_soundly(graph, *at)
+        };
+        let number = graph.events[event].number;
+        let before = (0..event).rev().take_while(alike).count() as u32;
+        if let Some(stretch) = here.marks.stretch(thread.index(), number, number - before)
+            && stretch.first < number
+            && let first = event - (number - stretch.first) as usize
+            && !anything_within_stretch(
+                Here { event: first, ..here },
+                &node.asleep,
+                (thread, stretch),
+                scratch,
+            )
+        {
+            debug_assert!(
+                (first..=event).all(|event| !anything_within(
+                    Here { event, ..here },
+                    &node.asleep,
+                    left,
+                    scratch
+                )),
+                "nowhere in a stretch is anything within the bound",
+            );
+            path[first..=event].iter_mut().for_each(|node| node.may_wait = Some(false));
+            return false;
+        }
+    }
+    let may_wait = anything_within(here, &node.asleep, left, scratch);
+    path[event].may_wait = Some(may_wait);
+    may_wait
+}
+
 impl Node {
     /// What sleeps here, and may go on to. A step that ends an execution depends on everything that is done
     /// before it.
@@ -631,36 +705,6 @@ impl Node {
     /// Whether only what conflicts with its step can wake that, as far as is known.
     fn sleeps_soundly(&self, graph: &Graph, event: usize) -> bool {
         graph.choices(event).is_empty() && self.racers.is_empty() && !self.ends
-    }
-
-    /// See the field. Its event is the one that is given.
-    fn may_wait(&mut self, here: Here<'_>, scratch: &mut Scratch) -> bool {
-        if let Some(may_wait) = self.may_wait {
-            return may_wait;
-        }
-        let left = Some(self.thread).filter(|_| self.sleeps_soundly(here.graph, here.event));
-        *self.may_wait.insert(anything_within(here, &self.asleep, left, scratch))
-    }
-
-    /// Whether nothing else needs to be tried once the current step has been, when nothing is planned: nothing can wake it,
-    /// no other thread that is awake could have gone on, or what any of them leads to exceeds the bound.
-    fn is_done(&mut self, here: Here<'_>, asks: bool, scratch: &mut Scratch) -> bool {
-        let Here { graph, event, .. } = here;
-        if self.held_below || !self.sleeps_soundly(graph, event) {
-            return false;
-        }
-        let op = &graph.events[event].op;
-        if is_inert(op) && !(asks && op.kind == OpKind::End) {
-            return true;
-        }
-        let awake = |thread: ThreadId| {
-            let thread = graph.threads[thread.index()].name;
-            self.asleep.is_empty() || !covered(&self.asleep, &Step { thread, values: Vec::new() })
-        };
-        if !graph.enabled(event).any(|thread| thread != self.thread && awake(thread)) {
-            return true;
-        }
-        !self.may_wait(here, scratch)
     }
 
     /// The next branch of the tree that is not covered and within the bound, with its thread's number.

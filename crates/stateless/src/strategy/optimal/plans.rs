@@ -1,13 +1,13 @@
 //! What the search learns from an execution: sequences to be run, planned in the wakeup trees of the states that they
 //! begin in.
 
-use selvedge_core::{Access, Op, OpKind, ThreadId};
+use selvedge_core::{Access, Op, OpKind, ThreadId, ThreadSet};
 
 use super::super::bound_conflicts::steps_before;
 use super::super::prefix_cost::PartialOrder;
 use super::super::wakeup::{Branch, Planned, Sequence, Step, insert};
 use super::sleep::{Here, covered, sleepers, wake_by};
-use super::{Optimal, step};
+use super::{Optimal, may_wait, step};
 use crate::config::Status;
 use crate::graph::{Event, Graph};
 
@@ -31,26 +31,32 @@ pub(super) struct Draft {
 /// Where in a draft the step is within which a thread was created.
 fn draft_place(places: &[Option<usize>], event: usize, creator: Option<u32>) -> Option<usize> {
     let after = (creator? as usize).checked_sub(event + 1)?;
-    places[after]
+    places.get(after).copied().flatten()
 }
 
 impl Optimal {
     /// The steps after an event that do not depend on it.
     fn draft_independent_of(&self, event: usize, draft: &mut Draft) {
         let Draft { sequence, places } = draft;
-        for index in event + 1..self.graph.events.len() {
-            let independent = !self.graph.happens_before(event, index);
-            places.push(independent.then_some(sequence.steps.len()));
-            if independent {
-                let Event { thread, op, .. } = &self.graph.events[index];
-                let creator = self.graph.threads[thread.index()].creator;
-                sequence.steps.push(Planned {
-                    step: step(&self.graph, index),
-                    op: *op,
-                    performed: true,
-                    creator: draft_place(places, event, creator),
-                });
+        // The steps of these threads depend on it from now on.
+        let mut dependent = ThreadSet::default();
+        for (index, Event { thread, op, .. }) in self.graph.events.iter().enumerate().skip(event) {
+            if dependent.contains(*thread) {
+                continue;
             }
+            if self.graph.happens_before(event, index) {
+                dependent.insert(*thread);
+                continue;
+            }
+            places.resize(index - event - 1, None);
+            places.push(Some(sequence.steps.len()));
+            let creator = self.graph.threads[thread.index()].creator;
+            sequence.steps.push(Planned {
+                step: step(&self.graph, index),
+                op: *op,
+                performed: true,
+                creator: draft_place(places, event, creator),
+            });
         }
     }
 
@@ -125,7 +131,7 @@ impl Optimal {
     fn may_wait(&mut self, event: usize) -> bool {
         let Optimal { path, graph, marks, bound, yields, .. } = self;
         let here = Here { graph, marks, event, bound: *bound, yields: *yields };
-        bound.is_none() || path[event].may_wait(here, &mut self.walk.get_mut().scratch)
+        bound.is_none() || may_wait(path, here, &mut self.walk.get_mut().scratch)
     }
 
     /// Notes that the bound has cut something off in place of an event.
@@ -146,17 +152,18 @@ impl Optimal {
         };
         let scratch = &mut self.walk.get_mut().scratch;
         let here = Here { graph, marks: &self.marks, event, bound: self.bound, yields: self.yields };
-        let node = &mut self.path[event];
-        let mut tree = std::mem::take(&mut node.tree);
+        let path = &mut self.path;
+        let mut tree = std::mem::take(&mut path[event].tree);
         let wanted = || {
             let Some(most) = self.bound else { return true };
-            if elsewhere && !node.may_wait(here, scratch) {
+            if elsewhere && !may_wait(path, here, scratch) {
                 return false;
             }
             let before_last = &sequence.steps[..sequence.steps.len() - 1];
             let lengths = steps_after(graph, event, before_last);
-            let mut sleeping = sleepers(&node.asleep, graph);
-            wake_by(&mut sleeping, &node.asleep, graph, |taken| {
+            let asleep = &path[event].asleep;
+            let mut sleeping = sleepers(asleep, graph);
+            wake_by(&mut sleeping, asleep, graph, |taken| {
                 sequence.steps.iter().any(|planned| {
                     planned.step.thread == taken.step.thread || planned.op.conflicts_with(&taken.op)
                 })
@@ -166,7 +173,7 @@ impl Optimal {
             order.asleep(sleeping).within(most, scratch)
         };
         let was_wanted = insert(&mut tree, sequence, &next_op, wanted);
-        node.tree = tree;
+        self.path[event].tree = tree;
         if !was_wanted {
             self.refuse(event);
         }

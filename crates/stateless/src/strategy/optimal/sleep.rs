@@ -4,7 +4,7 @@
 use selvedge_core::{Op, ThreadId, ThreadSet};
 
 use super::super::bound_conflicts::steps_before;
-use super::super::prefix_cost::{Marks, PartialOrder, Scratch};
+use super::super::prefix_cost::{Marks, PartialOrder, Scratch, Stretch};
 use super::super::wakeup::Step;
 use super::foresight::{Foreseen, foresee};
 use crate::graph::Graph;
@@ -86,6 +86,20 @@ pub(super) fn anything_within(
     left.into_iter().for_each(|thread| sleeping.insert(thread));
     let order = PartialOrder::new(graph, marks, steps_before(graph, event), yields).from(event);
     order.asleep(sleeping).within(most, scratch)
+}
+
+/// Whether anything that is new in a state or in the next ones, in which a thread takes a stretch of steps, can be within
+/// the bound: all that sleeps is woken later, and so is the thread's step.
+pub(super) fn anything_within_stretch(
+    here: Here<'_>,
+    asleep: &[Taken],
+    (thread, stretch): (ThreadId, Stretch),
+    scratch: &mut Scratch,
+) -> bool {
+    let Here { graph, marks, event, bound, yields } = here;
+    let Some(most) = bound else { return true };
+    let order = PartialOrder::new(graph, marks, steps_before(graph, event), yields).from(event);
+    order.asleep(sleepers(asleep, graph)).stretching(thread, stretch).within(most, scratch)
 }
 
 /// Whether what a thread leads to in a state can be within the bound and new, as far as it can be foreseen.
