@@ -44,6 +44,7 @@
 //!
 //! A failure is reported with the fewest preemptions that lead to it, and only once the bound allows these.
 
+mod bill;
 mod foresight;
 mod plans;
 mod sleep;
@@ -53,6 +54,7 @@ use std::sync::Arc;
 
 use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId};
 
+use self::bill::Bill;
 use self::plans::{Draft, TurnedRound};
 use self::sleep::{
     Here, Taken, anything_within, anything_within_stretch, covered, goes_on_within, leads_on_within,
@@ -63,8 +65,10 @@ use super::bound_conflicts::{is_inert, schedule, steps_before};
 use super::prefix_cost::{Marks, PartialOrder, Scratch};
 use super::wakeup::{Branch, Step, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
+use crate::gate::Gate;
 use crate::graph::{Event, Graph, Race, Races};
 use crate::program::Onward;
+use crate::record::Pending;
 
 /// Every terminal partial order, exactly once; or every one within a bound on preemptions. Loops that wait by
 /// yielding end only within a [fair bound](Optimal::fair).
@@ -152,10 +156,10 @@ struct Walk {
     /// Whether the fair bound held a thread back where it was ended.
     held: bool,
     /// What each thread is about to do, and up to which point that has been noted.
-    pending: Vec<Op>,
+    pending: Vec<(Op, Gate)>,
     noted: usize,
-    /// What the execution so far costs, or less, when it is linearized such that the running thread is the last.
-    cost: Option<u32>,
+    /// What the execution so far costs, where that was asked for.
+    bill: Option<Bill>,
     scratch: Scratch,
 }
 
@@ -391,7 +395,7 @@ impl Strategy for Optimal {
     fn choose(&self, point: &Point<'_>) -> Choice {
         let record = point.record;
         let mut walk = self.walk.borrow_mut();
-        let Walk { asleep, planned, graph, marks, common, races, cut, held, pending, noted, cost, scratch } =
+        let Walk { asleep, planned, graph, marks, common, races, cut, held, pending, noted, bill, scratch } =
             &mut *walk;
         let before = || self.path.last().map_or_else(Arc::default, Node::inherited);
         let asleep = asleep.get_or_insert_with(before);
@@ -456,35 +460,30 @@ impl Strategy for Optimal {
             return first.map_or(Choice::Prune, Choice::Take);
         };
         if point.running == Some(preferred) && point.preemptions <= most && awake(&preferred) {
-            *cost = Some(point.preemptions);
             return Choice::Take(Decision::Thread(preferred));
         }
-        for notes in (*noted..=point.step).map(|step| record.pending(step)) {
-            for note in notes {
-                let index = note.thread.index();
-                pending.resize(pending.len().max(index + 1), Op::default());
-                pending[index] = note.op;
-            }
-        }
-        *noted = point.step + 1;
         // After a switch those that have begun come first: they have to go on some time, and it may not get cheaper.
         let goes_on = point.running == Some(preferred);
         let begun = |thread: &ThreadId| goes_on || point.decisions.contains(&Decision::Thread(*thread));
         let order = order().filter(begun).chain(order().filter(|thread| !begun(thread)));
-        let left = asleep.iter().filter(|taken| taken.number > 0).count() as u32;
         let mut built = false;
         for thread in order {
+            // At most what this very schedule costs.
             let price = u32::from(point.preemptible && point.running != Some(thread));
-            // At most this: what this very schedule costs. Or, after what has been found out before, one more for each
-            // thread that sleeps or whose next step conflicts with this one.
-            let op = pending[thread.index()];
-            let others = (0..record.threads()).filter(|other| *other != thread.index());
-            let conflicts = others.filter(|other| pending[*other].conflicts_with(&op)).count() as u32;
-            let after = cost.filter(|_| point.running == Some(thread)).map(|cost| cost + conflicts + left);
-            let this = point.preemptions + price;
-            let at_most = after.map_or(this, |after| after.min(this));
-            if at_most <= most {
-                *cost = Some(at_most);
+            if point.preemptions + price <= most {
+                return Choice::Take(Decision::Thread(thread));
+            }
+            for notes in (*noted..=point.step).map(|step| record.pending(step)) {
+                for Pending { thread, op, gate } in notes {
+                    pending.resize(pending.len().max(thread.index() + 1), Default::default());
+                    pending[thread.index()] = (*op, *gate);
+                }
+            }
+            *noted = point.step + 1;
+            let next = bill.as_ref().map(|bill| bill.after(thread, point, pending, asleep));
+            let next = next.filter(|next| next.cost <= most);
+            if next.is_some() && !cfg!(debug_assertions) {
+                *bill = next;
                 return Choice::Take(Decision::Thread(thread));
             }
             if !built {
@@ -504,8 +503,15 @@ impl Strategy for Optimal {
             }
             let here =
                 Here { graph, marks, event: graph.events.len(), bound: self.bound, yields: self.yields };
-            if let Some((least, last)) = goes_on_within(here, thread, asleep, scratch) {
-                *cost = Some(least).filter(|_| last == Some(thread.index()));
+            let cost = goes_on_within(here, thread, asleep, scratch);
+            if let Some(next) = next {
+                debug_assert!(cost.is_some_and(|(cost, _)| cost <= next.cost), "it costs at most that");
+                *bill = Some(next);
+                return Choice::Take(Decision::Thread(thread));
+            }
+            if let Some((least, last)) = cost {
+                let is_last = last == Some(thread.index());
+                *bill = is_last.then(|| Bill::new(least, thread, pending));
                 return Choice::Take(Decision::Thread(thread));
             }
             *cut = true;

@@ -636,7 +636,7 @@ fn surely(op: &Op) -> (bool, bool) {
 }
 
 /// Whether an operation that a thread is about to do conflicts with a step, whatever it turns out to do.
-fn surely_conflicts(op: &Op, step: &Op, performed: bool) -> bool {
+pub(crate) fn surely_conflicts(op: &Op, step: &Op, performed: bool) -> bool {
     let (writes, reads) = surely(op);
     step.touches().enumerate().any(|(slot, (object, access))| {
         let known = performed || slot == 1;
