@@ -659,7 +659,8 @@ fn may_wait(path: &mut [Node], here: Here<'_>, scratch: &mut Scratch) -> bool {
         return may_wait;
     }
     let left = Some(node.thread).filter(|_| node.sleeps_soundly(graph, event));
-    if let Some(thread) = left {
+    // How long the fair bound lets a thread go on is not known of a stretch.
+    if let Some(thread) = left.filter(|_| here.yields.is_none() || !here.marks.yields()) {
         let alike = |at: &usize| {
             let other = &path[*at];
             other.thread == thread
@@ -722,7 +723,9 @@ impl Node {
                 && here.graph.was_enabled(here.event, thread)
                 && !covered(&self.asleep, &branch.step)
             {
-                if goes_on_within(here, thread, &self.asleep, scratch).is_some() {
+                // The sequence wakes the step that was taken when it was planned, and nothing else fell asleep since.
+                let weighed = branch.sleeping.is_some_and(|sleeping| sleeping + 1 == self.asleep.len());
+                if weighed || goes_on_within(here, thread, &self.asleep, scratch).is_some() {
                     return Some((branch, thread));
                 }
                 self.cut = true;

@@ -33,7 +33,7 @@ use self::places::{Places, Seen, begin_of, last_of};
 use super::bound_conflicts::steps_before;
 use crate::config::Status;
 use crate::gate::Gate;
-use crate::graph::{Graph, ThreadLine};
+use crate::graph::Graph;
 
 /// A prefix of a graph, perhaps with one more operation that was not performed there.
 #[derive(Clone, Debug)]
@@ -264,11 +264,14 @@ impl<'g> PartialOrder<'g> {
 
     /// What can become of a thread after so many steps of each.
     fn status(&self, taken: &[u32], thread: usize) -> Status {
-        // The events before this one have been taken.
-        let next = |(line, taken): (&ThreadLine, &u32)| line.events.get(*taken as usize).copied();
-        let first = self.graph.threads.iter().zip(taken).filter_map(next).min();
-        let first = first.unwrap_or(self.graph.events.len() as u32);
-        self.graph.status_from(first, taken, ThreadId(thread as u32))
+        // The events before the first of these have been taken, and none from the second on.
+        let (mut first, mut end) = (self.graph.events.len() as u32, 0);
+        for (line, taken) in self.graph.threads.iter().zip(taken) {
+            let (done, to_come) = line.events.split_at((*taken as usize).min(line.events.len()));
+            first = to_come.first().map_or(first, |event| first.min(*event));
+            end = done.last().map_or(end, |event| end.max(*event + 1));
+        }
+        self.graph.status_between(first..end, taken, ThreadId(thread as u32))
     }
 
     /// The last of the first so many steps of a thread that surely conflicts with an operation, all of them performed.

@@ -117,6 +117,9 @@ pub(crate) struct Branch {
     performed: bool,
     /// A sequence was added beside it only because it could not be told whether it belongs below it.
     pub(crate) uncertain: bool,
+    /// How many steps slept when a sequence that begins with it was found to be within a bound; `None` if it was not asked
+    /// for there.
+    pub(crate) sleeping: Option<usize>,
     /// None for a leaf.
     pub(crate) children: Vec<Branch>,
 }
@@ -124,7 +127,7 @@ pub(crate) struct Branch {
 impl Branch {
     /// A step after which the search is free.
     pub(crate) fn leaf(step: Step, op: Op, known: usize) -> Self {
-        Branch { step, op, known, performed: false, uncertain: false, children: Vec::new() }
+        Branch { step, op, known, performed: false, uncertain: false, sleeping: None, children: Vec::new() }
     }
 
     /// Whether its operation may conflict with one of another execution.
@@ -244,7 +247,8 @@ pub(crate) fn insert(
     let rest = walk.left.iter().rev().fold(Vec::new(), |children, &index| {
         let Planned { step, op, performed, .. } = &sequence.steps[index];
         let (step, known) = (step.clone(), sequence.known);
-        vec![Branch { step, op: *op, known, performed: *performed, uncertain: false, children }]
+        let (performed, uncertain, sleeping) = (*performed, false, None);
+        vec![Branch { step, op: *op, known, performed, uncertain, sleeping, children }]
     });
     children.extend(rest);
     true

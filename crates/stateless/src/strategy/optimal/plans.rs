@@ -172,7 +172,10 @@ impl Optimal {
                 PartialOrder::new(graph, &self.marks, lengths, self.yields).from(event).and(thread.index());
             order.asleep(sleeping).within(most, scratch)
         };
+        let before = tree.len();
         let was_wanted = insert(&mut tree, sequence, &next_op, wanted);
+        let sleeping = self.path[event].asleep.len();
+        tree[before..].iter_mut().for_each(|branch| branch.sleeping = Some(sleeping));
         self.path[event].tree = tree;
         if !was_wanted {
             self.refuse(event);

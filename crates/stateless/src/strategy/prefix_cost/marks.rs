@@ -97,7 +97,7 @@ impl Marks {
     }
 
     /// Whether any thread yields.
-    pub(super) fn yields(&self) -> bool {
+    pub(crate) fn yields(&self) -> bool {
         self.lines.iter().any(|line| !line.yields.is_empty())
     }
 
