@@ -540,6 +540,11 @@ impl Graph {
         self.touch(object, Access::Write, event, thread, number, false)
     }
 
+    /// Whether any step chose a value.
+    pub(crate) fn chooses(&self) -> bool {
+        !self.choices.is_empty()
+    }
+
     /// The values that an event's step chose, each among how many.
     #[inline]
     pub(crate) fn choices(&self, event: usize) -> &[(u32, u32)] {

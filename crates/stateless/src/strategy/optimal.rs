@@ -45,6 +45,7 @@
 //! A failure is reported with the fewest preemptions that lead to it, and only once the bound allows these.
 
 mod bill;
+mod facts;
 mod foresight;
 mod plans;
 mod sleep;
@@ -55,6 +56,7 @@ use std::sync::Arc;
 use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId};
 
 use self::bill::Bill;
+use self::facts::Facts;
 use self::plans::{Draft, TurnedRound};
 use self::sleep::{
     Here, Taken, anything_within, anything_within_stretch, covered, goes_on_within, leads_on_within,
@@ -96,6 +98,8 @@ pub struct Optimal {
     races: Vec<TurnedRound>,
     /// The sequence that is being planned.
     draft: Draft,
+    /// What threads do after choices; within a bound.
+    facts: Facts,
     walk: RefCell<Walk>,
     blocked: u64,
     most: Option<u32>,
@@ -118,6 +122,8 @@ struct Node {
     thread: ThreadId,
     /// A fingerprint of everything before the step.
     fingerprint: u64,
+    /// The first execution that went through here.
+    since: u64,
     /// See [`Taken`].
     racers: Vec<(u64, u32)>,
     ends: bool,
@@ -247,6 +253,7 @@ impl Optimal {
             self.path.push(Node {
                 thread: event.thread,
                 fingerprint: point.fingerprint,
+                since: self.facts.executions,
                 racers: Vec::new(),
                 ends: execution.stopped && index + 1 == events,
                 asleep,
@@ -321,7 +328,7 @@ impl Optimal {
                 }
                 next = node.next_branch(here, scratch);
                 if next.is_none() && (node.cut && self.bound.is_some() || node.held_below) {
-                    next = node.beyond_the_plans(here, self.asks, scratch);
+                    next = node.beyond_the_plans(here, self.asks, &self.facts, scratch);
                 }
             }
             self.cut |= node.cut;
@@ -535,6 +542,9 @@ impl Strategy for Optimal {
         let performed = self.graph.events[known..].iter().map(|event| event.op.kind);
         let pending = self.graph.threads.iter().filter_map(|line| line.pending.last()).map(|(op, _)| op.kind);
         self.asks |= performed.chain(pending).any(|kind| kind == OpKind::IsFinished);
+        if self.bound.is_some() {
+            self.facts.learn(&self.graph, &self.marks, common);
+        }
         self.follow(execution);
         if cut && let Some(last) = self.path.last_mut() {
             last.child_cut = true;
@@ -740,6 +750,7 @@ impl Node {
         &mut self,
         here: Here<'_>,
         asks: bool,
+        facts: &Facts,
         scratch: &mut Scratch,
     ) -> Option<(Branch, ThreadId)> {
         let step =
@@ -765,7 +776,7 @@ impl Node {
         }
         for thread in here.graph.enabled(here.event).filter(awake) {
             let within = match self.held_below {
-                false => leads_on_within(here, thread, &self.asleep, scratch),
+                false => leads_on_within(here, thread, &self.asleep, (facts, self.since), scratch),
                 true => goes_on_within(here, thread, &self.asleep, scratch).is_some(),
             };
             if within {

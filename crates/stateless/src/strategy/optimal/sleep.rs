@@ -6,6 +6,7 @@ use selvedge_core::{Op, ThreadId, ThreadSet};
 use super::super::bound_conflicts::steps_before;
 use super::super::prefix_cost::{Marks, PartialOrder, Scratch, Stretch};
 use super::super::wakeup::Step;
+use super::facts::Facts;
 use super::foresight::{Foreseen, foresee};
 use crate::graph::Graph;
 
@@ -102,11 +103,13 @@ pub(super) fn anything_within_stretch(
     order.asleep(sleepers(asleep, graph)).stretching(thread, stretch).within(most, scratch)
 }
 
-/// Whether what a thread leads to in a state can be within the bound and new, as far as it can be foreseen.
+/// Whether what a thread leads to in a state can be within the bound and new, as far as it can be foreseen, also from facts
+/// that were learnt since an execution.
 pub(super) fn leads_on_within(
     here: Here<'_>,
     thread: ThreadId,
     asleep: &[Taken],
+    facts: (&Facts, u64),
     scratch: &mut Scratch,
 ) -> bool {
     let Here { graph, event, bound, .. } = here;
@@ -117,7 +120,7 @@ pub(super) fn leads_on_within(
         Foreseen::Steps(0, true)
     } else {
         let wakes = |op: &Op| asleep.iter().any(|taken| taken.op.conflicts_with(op));
-        foresee(here, &lengths, thread, &sleeping, wakes)
+        foresee(here, &lengths, thread, &sleeping, wakes, facts)
     };
     let order = order_after(here, lengths, thread, foreseen, asleep, sleeping);
     order.is_some_and(|order| order.cost(most, scratch).is_some())

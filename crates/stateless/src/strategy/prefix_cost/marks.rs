@@ -170,7 +170,7 @@ impl Marks {
 
     /// The last of the first so many steps of a thread that touches an object in a way that is asked for.
     #[inline]
-    pub(super) fn last_touch(
+    pub(crate) fn last_touch(
         &self,
         thread: usize,
         length: u32,
