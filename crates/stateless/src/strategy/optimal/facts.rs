@@ -153,22 +153,31 @@ impl Facts {
         mix(before, past.wrapping_add(op.access as Key))
     }
 
-    /// All that a thread can do after the step of an event, in a state from which its steps up to this one depend on nothing
-    /// else; if that is known, and the step chooses a value.
-    pub(super) fn after_choice(
+    /// All that a thread can do in a state after these of its events, which depend on nothing else from there on, or from
+    /// the first choice among them on; if that is known from what was learnt since an execution.
+    pub(super) fn onward(
         &self,
         here: Here<'_>,
         lengths: &[u32],
-        event: usize,
+        thread: ThreadId,
+        events: &[u32],
         since: u64,
     ) -> Option<Vec<Op>> {
         let Here { graph, marks, .. } = here;
         let known = graph.words.known_after(here.event);
-        let thread = graph.events[event].thread;
-        let [(_, arity)] = graph.choices(event) else { return None };
-        let step = self.events.get(event)?.0;
+        if self.events.len() != graph.events.len() {
+            return None;
+        }
         let mut ops = Vec::new();
-        let mut to_come: Vec<Key> = (0..*arity).map(|value| after(step, Some(value))).collect();
+        let choice = events.iter().find(|event| !graph.choices(**event as usize).is_empty());
+        let mut to_come: Vec<Key> = match choice {
+            Some(event) => {
+                let [(_, arity)] = graph.choices(*event as usize) else { return None };
+                let (step, _) = self.events[*event as usize];
+                (0..*arity).map(|value| after(step, Some(value))).collect()
+            }
+            None => vec![self.before(graph, thread, lengths[thread.index()] + events.len() as u32)],
+        };
         while let Some(before) = to_come.pop() {
             let Some(Fact::Next(next)) = self.get(before, since) else { return None };
             let Some(op) = next else { continue };

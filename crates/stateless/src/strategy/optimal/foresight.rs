@@ -46,11 +46,10 @@ pub(super) fn foresee(
     let number = lengths[thread.index()];
     let certain = marks.certain(graph, lengths, thread.index(), MOST);
     let awake = |other: &usize| *other != thread.index() && !sleepers.contains(ThreadId(*other as u32));
-    // What a thread can do from its first choice among these steps on, if that is known and wakes nothing.
+    // What a thread can do after these steps, or from the first choice among them on, if that is known and wakes nothing.
     let known = graph.words.known_after(here.event);
-    let beyond = |certain: &[u32]| {
-        let choice = certain.iter().find(|event| !graph.choices(**event as usize).is_empty())?;
-        let ops = facts.after_choice(here, lengths, *choice as usize, since)?;
+    let beyond = |thread: usize, certain: &[u32]| {
+        let ops = facts.onward(here, lengths, ThreadId(thread as u32), certain, since)?;
         ops.iter().all(|op| !touches_known(op, known) || !wakes(op)).then_some(ops)
     };
     let others = || {
@@ -58,30 +57,27 @@ pub(super) fn foresee(
             let theirs = marks.certain(graph, lengths, other, MOST);
             let next = graph.threads[other].pending.get(lengths[other] as usize + theirs.len());
             let ops = theirs.iter().map(|event| &graph.events[*event as usize].op);
-            (theirs, ops.chain(next.map(|(op, _)| op)))
+            (other, theirs, ops.chain(next.map(|(op, _)| op)))
         })
     };
-    let chosen: Vec<Op> = if graph.chooses() {
-        others().filter_map(|(theirs, _)| beyond(theirs)).flatten().collect()
-    } else {
-        Vec::new()
+    let known_of_others: Vec<Op> =
+        others().filter_map(|(other, theirs, _)| beyond(other, theirs)).flatten().collect();
+    let ends_quietly = || {
+        let mut all = others().flat_map(|(.., ops)| ops).chain(&known_of_others);
+        beyond(thread.index(), certain)
+            .is_some_and(|ops| !all.any(|other| ops.iter().any(|op| may_conflict(op, other, known))))
     };
     for (at, event) in certain.iter().enumerate() {
         let event = *event as usize;
         let (op, at) = (&graph.events[event].op, at as u32);
         let announced = &graph.threads[thread.index()].pending[(number + at) as usize].0;
-        let disturbed = others().any(|(_, mut ops)| ops.any(|op| op.conflicts_with(announced)))
-            || chosen.iter().any(|op| may_conflict(op, announced, known));
+        let disturbed = others().any(|(.., mut ops)| ops.any(|op| op.conflicts_with(announced)))
+            || known_of_others.iter().any(|op| may_conflict(op, announced, known));
         if disturbed {
             return Foreseen::Steps(at, true);
         }
         if !graph.choices(event).is_empty() {
-            let undisturbed = |ops: &Vec<Op>| {
-                let mut all = others().flat_map(|(_, ops)| ops).chain(&chosen);
-                !all.any(|other| ops.iter().any(|op| may_conflict(op, other, known)))
-            };
-            let nothing = beyond(certain).is_some_and(|ops| undisturbed(&ops));
-            return if nothing { Foreseen::Nothing } else { Foreseen::Steps(at, true) };
+            return if ends_quietly() { Foreseen::Nothing } else { Foreseen::Steps(at, true) };
         }
         if wakes(op) || creates(graph, event) || graph.stopped && event + 1 == graph.events.len() {
             return Foreseen::Steps(at + 1, false);
@@ -89,7 +85,7 @@ pub(super) fn foresee(
     }
     let line = &graph.threads[thread.index()];
     let ended = line.ended && number as usize + certain.len() == line.events.len();
-    if ended { Foreseen::Nothing } else { Foreseen::Steps(certain.len() as u32, true) }
+    if ended || ends_quietly() { Foreseen::Nothing } else { Foreseen::Steps(certain.len() as u32, true) }
 }
 
 /// Whether an operation touches one of the first so many objects.
