@@ -622,9 +622,18 @@ fn step(graph: &Graph, event: usize) -> Step {
 
 /// An event's step as one that was taken.
 fn taken(graph: &Graph, event: usize, racers: &[(u64, u32)], ends: bool) -> Taken {
-    let Event { number, op, .. } = graph.events[event];
+    let Event { thread, number, op, .. } = graph.events[event];
     let arities = graph.choices(event).iter().map(|(_, arity)| *arity).collect();
-    Taken { step: step(graph, event), number, arities, op, racers: racers.to_vec(), stale: false, ends }
+    Taken {
+        step: step(graph, event),
+        thread,
+        number,
+        arities,
+        op,
+        racers: racers.to_vec(),
+        stale: false,
+        ends,
+    }
 }
 
 /// What sleeps after an event of which this is the node.

@@ -79,11 +79,8 @@ impl Bill {
             }
         }
         if blocking || blocked || left.is_some() {
-            let names = || (0..pending.len()).map(|index| (index, point.record.name(ThreadId(index as u32))));
-            for taken in asleep.iter().filter(|taken| taken.number > 0) {
-                let sleeper = names().find(|(_, name)| *name == taken.step.thread);
-                sleeper.into_iter().for_each(|(sleeper, _)| pay(sleeper));
-            }
+            let left = asleep.iter().filter(|taken| taken.number > 0);
+            left.for_each(|taken| pay(taken.thread.index()));
         }
         Bill { cost, paid, blocking }
     }

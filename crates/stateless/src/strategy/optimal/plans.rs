@@ -162,8 +162,8 @@ impl Optimal {
             let before_last = &sequence.steps[..sequence.steps.len() - 1];
             let lengths = steps_after(graph, event, before_last);
             let asleep = &path[event].asleep;
-            let mut sleeping = sleepers(asleep, graph);
-            wake_by(&mut sleeping, asleep, graph, |taken| {
+            let mut sleeping = sleepers(asleep);
+            wake_by(&mut sleeping, asleep, |taken| {
                 sequence.steps.iter().any(|planned| {
                     planned.step.thread == taken.step.thread || planned.op.conflicts_with(&taken.op)
                 })

@@ -14,6 +14,8 @@ use crate::graph::Graph;
 #[derive(Clone, Debug)]
 pub(super) struct Taken {
     pub(super) step: Step,
+    /// The number of its thread, which all executions agree on that go through a state where it sleeps.
+    pub(super) thread: ThreadId,
     /// How many steps its thread had taken before.
     pub(super) number: u32,
     /// For each of its values, how many there were.
@@ -68,7 +70,7 @@ pub(super) fn goes_on_within(
 ) -> Option<(u32, Option<usize>)> {
     let Here { graph, event, bound, .. } = here;
     let Some(most) = bound else { return Some((0, None)) };
-    let sleeping = sleepers(asleep, graph);
+    let sleeping = sleepers(asleep);
     let next = Foreseen::Steps(0, true);
     order_after(here, steps_before(graph, event), thread, next, asleep, sleeping)?.cost(most, scratch)
 }
@@ -83,7 +85,7 @@ pub(super) fn anything_within(
 ) -> bool {
     let Here { graph, marks, event, bound, yields } = here;
     let Some(most) = bound else { return true };
-    let mut sleeping = sleepers(asleep, graph);
+    let mut sleeping = sleepers(asleep);
     left.into_iter().for_each(|thread| sleeping.insert(thread));
     let order = PartialOrder::new(graph, marks, steps_before(graph, event), yields).from(event);
     order.asleep(sleeping).within(most, scratch)
@@ -100,7 +102,7 @@ pub(super) fn anything_within_stretch(
     let Here { graph, marks, event, bound, yields } = here;
     let Some(most) = bound else { return true };
     let order = PartialOrder::new(graph, marks, steps_before(graph, event), yields).from(event);
-    order.asleep(sleepers(asleep, graph)).stretching(thread, stretch).within(most, scratch)
+    order.asleep(sleepers(asleep)).stretching(thread, stretch).within(most, scratch)
 }
 
 /// Whether what a thread leads to in a state can be within the bound and new, as far as it can be foreseen, also from facts
@@ -115,7 +117,7 @@ pub(super) fn leads_on_within(
     let Here { graph, event, bound, .. } = here;
     let Some(most) = bound else { return true };
     let lengths = steps_before(graph, event);
-    let sleeping = sleepers(asleep, graph);
+    let sleeping = sleepers(asleep);
     let foreseen = if sleeping.is_empty() {
         Foreseen::Steps(0, true)
     } else {
@@ -144,7 +146,7 @@ fn order_after<'g>(
     let performed = line.events[number..end].iter().map(|event| &graph.events[*event as usize].op);
     let next = line.pending.get(end).filter(|_| announced).map(|(op, _)| op);
     sleeping.remove(thread);
-    wake_by(&mut sleeping, asleep, graph, |taken| {
+    wake_by(&mut sleeping, asleep, |taken| {
         performed.clone().chain(next).any(|op| taken.op.conflicts_with(op))
     });
     let order = PartialOrder::new(graph, marks, lengths, yields).from(event).asleep(sleeping);
@@ -152,26 +154,20 @@ fn order_after<'g>(
 }
 
 /// The threads all of whose next steps sleep. What raced for a cell may be woken by more than conflicts.
-pub(super) fn sleepers(asleep: &[Taken], graph: &Graph) -> ThreadSet {
-    let sleeps = |name: u64| {
-        let mut own = asleep.iter().filter(|taken| taken.step.thread == name).peekable();
-        own.peek().is_some()
-            && own.all(|taken| !taken.ends && taken.racers.is_empty())
-            && covered(asleep, &Step { thread: name, values: Vec::new() })
-    };
-    let threads = (0..graph.threads.len()).filter(|index| sleeps(graph.threads[*index].name));
-    threads.map(|index| ThreadId(index as u32)).collect()
+pub(super) fn sleepers(asleep: &[Taken]) -> ThreadSet {
+    let mut sleepers = ThreadSet::default();
+    for taken in asleep {
+        let mut own = asleep.iter().filter(|other| other.thread == taken.thread);
+        if own.all(|taken| !taken.ends && taken.racers.is_empty())
+            && covered(asleep, &Step { thread: taken.step.thread, values: Vec::new() })
+        {
+            sleepers.insert(taken.thread);
+        }
+    }
+    sleepers
 }
 
 /// Leaves out the threads of steps that something wakes.
-pub(super) fn wake_by(
-    sleeping: &mut ThreadSet,
-    asleep: &[Taken],
-    graph: &Graph,
-    wakes: impl Fn(&Taken) -> bool,
-) {
-    for taken in asleep.iter().filter(|taken| wakes(taken)) {
-        let thread = graph.threads.iter().position(|line| line.name == taken.step.thread);
-        thread.into_iter().for_each(|thread| sleeping.remove(ThreadId(thread as u32)));
-    }
+pub(super) fn wake_by(sleeping: &mut ThreadSet, asleep: &[Taken], wakes: impl Fn(&Taken) -> bool) {
+    asleep.iter().filter(|taken| wakes(taken)).for_each(|taken| sleeping.remove(taken.thread));
 }
