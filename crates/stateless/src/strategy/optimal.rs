@@ -656,6 +656,9 @@ fn is_done(path: &mut [Node], here: Here<'_>, asks: bool, scratch: &mut Scratch)
     if node.held_below || !node.sleeps_soundly(graph, event) {
         return false;
     }
+    if node.may_wait == Some(false) {
+        return true;
+    }
     let op = &graph.events[event].op;
     if is_inert(op) && !(asks && op.kind == OpKind::End) {
         return true;

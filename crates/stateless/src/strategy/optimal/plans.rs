@@ -9,7 +9,7 @@ use super::super::wakeup::{Branch, Planned, Sequence, Step, insert};
 use super::sleep::{Here, covered, sleepers, wake_by};
 use super::{Optimal, may_wait, step};
 use crate::config::Status;
-use crate::graph::{Event, Graph};
+use crate::graph::{Event, Graph, ThreadLine};
 
 /// A race that was planned the other way round.
 #[derive(Clone, Debug)]
@@ -38,14 +38,25 @@ impl Optimal {
     /// The steps after an event that do not depend on it.
     fn draft_independent_of(&self, event: usize, draft: &mut Draft) {
         let Draft { sequence, places } = draft;
-        // The steps of these threads depend on it from now on.
-        let mut dependent = ThreadSet::default();
-        for (index, Event { thread, op, .. }) in self.graph.events.iter().enumerate().skip(event) {
-            if dependent.contains(*thread) {
+        // The threads of which a step is still to come that does not depend on it: once one does, all that follow do.
+        let next = |line: &ThreadLine| {
+            line.events.get(line.events.partition_point(|other| *other as usize <= event)).copied()
+        };
+        let is_open = |line: &ThreadLine| {
+            next(line).is_some_and(|next| !self.graph.happens_before(event, next as usize))
+        };
+        let threads = self.graph.threads.iter().zip(0..);
+        let mut open: ThreadSet =
+            threads.filter(|(line, _)| is_open(line)).map(|(_, thread)| ThreadId(thread)).collect();
+        for (index, Event { thread, op, .. }) in self.graph.events.iter().enumerate().skip(event + 1) {
+            if open.is_empty() {
+                break;
+            }
+            if !open.contains(*thread) {
                 continue;
             }
             if self.graph.happens_before(event, index) {
-                dependent.insert(*thread);
+                open.remove(*thread);
                 continue;
             }
             places.resize(index - event - 1, None);
