@@ -49,6 +49,12 @@ impl Words {
         self.signals.resize_with(threads, Vec::new);
     }
 
+    /// How many objects were known after so many events.
+    pub(crate) fn known_after(&self, events: usize) -> usize {
+        let before = self.seen.partition_point(|(seen, _)| *seen as usize <= events);
+        before.checked_sub(1).map_or(0, |last| self.seen[last].1)
+    }
+
     /// How many objects are known.
     pub(crate) fn known(&self) -> usize {
         self.known
@@ -102,13 +108,13 @@ impl Graph {
 
     /// What can become of a thread after the first so many steps of each thread.
     pub(crate) fn status(&self, taken: &[u32], thread: ThreadId) -> Status {
-        self.status_from(0, taken, thread)
+        self.status_between(0..u32::MAX, taken, thread)
     }
 
-    /// The same, when they are all the steps before an event and perhaps more.
-    pub(crate) fn status_from(&self, event: u32, taken: &[u32], thread: ThreadId) -> Status {
+    /// The same, when they are all the steps before a range of events, none after it, and perhaps some of it.
+    pub(crate) fn status_between(&self, range: Range<u32>, taken: &[u32], thread: ThreadId) -> Status {
         let number = taken[thread.index()];
-        self.status_within(event..u32::MAX, number, thread, |event| self.contains(taken, event))
+        self.status_within(range, number, thread, |event| self.contains(taken, event))
     }
 
     /// What can become of a thread after so many of its steps, when all the steps before a range, none after it, and of

@@ -51,6 +51,9 @@ pub(crate) struct Graph {
     pub(crate) threads: Vec<ThreadLine>,
     /// For each event, how many steps of each thread happened before it, itself included.
     clocks: Vec<u32>,
+    /// For each event, whether more happened before it than before its thread's last one; only where races of the
+    /// reduction are collected.
+    joins: Vec<bool>,
     /// How many words a clock has: at least as many as there are threads, and a multiple of [`CHUNK`].
     stride: usize,
     /// What events did to objects, in their order.
@@ -223,6 +226,7 @@ impl Graph {
         self.words.truncate(kept as u32);
         self.events.truncate(kept);
         self.clocks.truncate(kept * self.stride);
+        self.joins.truncate(kept);
         self.enabled_before.truncate(kept * self.stride.div_ceil(64));
         self.choices_at.truncate(kept);
         self.choices.truncate(self.choices_at.last().map_or(0, |end| *end as usize));
@@ -243,6 +247,11 @@ impl Graph {
                 line.ended = false;
             }
         }
+    }
+
+    /// The decisions before an event.
+    pub(crate) fn decisions_before(&self, event: usize) -> &[Decision] {
+        &self.decisions[..self.events.get(event).map_or(self.decisions.len(), |event| event.point as usize)]
     }
 
     /// The event that a decision belongs to.
@@ -352,8 +361,11 @@ impl Graph {
             }
             let done = bit(&op);
             let joined = self.follow(event, thread, number, &op, done, &mut run);
-            if joined && mode.reduced() {
-                self.reduced_races(thread, &op, Some(event));
+            if mode.reduced() {
+                self.joins.push(joined);
+                if joined {
+                    self.reduced_races(thread, &op, Some(event));
+                }
             }
             if !mode.all() {
                 continue;
@@ -528,6 +540,11 @@ impl Graph {
         self.touch(object, Access::Write, event, thread, number, false)
     }
 
+    /// Whether any step chose a value.
+    pub(crate) fn chooses(&self) -> bool {
+        !self.choices.is_empty()
+    }
+
     /// The values that an event's step chose, each among how many.
     #[inline]
     pub(crate) fn choices(&self, event: usize) -> &[(u32, u32)] {
@@ -536,6 +553,12 @@ impl Graph {
         }
         let begin = event.checked_sub(1).map_or(0, |before| self.choices_at[before] as usize);
         &self.choices[begin..self.choices_at[event] as usize]
+    }
+
+    /// Whether an event is the first of its thread, or more happened before it than before the thread's last one.
+    #[inline]
+    pub(crate) fn joins(&self, event: usize) -> bool {
+        self.joins[event] || self.events[event].number == 0
     }
 
     /// How many steps of each thread happened before an event, itself included.

@@ -364,7 +364,9 @@ impl<'p> Machine<'p> {
                     Statement::Write(c) => (OpKind::Write, Object::Cell(c), Access::Write),
                     Statement::Yield => return Performed::local(OpKind::Yield),
                     Statement::Choose(_) => return Performed::local(OpKind::Choose),
-                    Statement::Spawn(_) | Statement::AssertNot(_) => return Performed::local(OpKind::Local),
+                    Statement::Spawn(_) | Statement::AssertNot(_) | Statement::Unless(_) => {
+                        return Performed::local(OpKind::Local);
+                    }
                 };
                 let mut touches = vec![(object, access)];
                 if let Statement::Wait(m) | Statement::WaitTimeout(m) = self.statement(thread) {
@@ -548,7 +550,9 @@ impl<'p> Machine<'p> {
                 self.threads[thread].registers.push(wanted);
                 return Next::Statement;
             }
-            Statement::Spawn(_) | Statement::AssertNot(_) => unreachable!("no operation"),
+            Statement::Spawn(_) | Statement::AssertNot(_) | Statement::Unless(_) => {
+                unreachable!("no operation")
+            }
         };
         done.kind = kind;
         done.touches.push((object, access));
@@ -591,6 +595,11 @@ impl<'p> Machine<'p> {
                     if state.registers.last() == Some(&value) {
                         self.failure = Some(End::Assertion(state.body, state.at));
                         return;
+                    }
+                }
+                Statement::Unless(value) => {
+                    if state.registers.last() == Some(&value) {
+                        self.threads[thread].at += 1;
                     }
                 }
                 Statement::Read(cell) | Statement::Write(cell) if !self.race_mode => {

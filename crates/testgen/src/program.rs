@@ -54,6 +54,8 @@ pub enum Statement {
     Write(usize),
     /// Fails when this was remembered last.
     AssertNot(i64),
+    /// Leaves out the next statement when this was remembered last.
+    Unless(i64),
     /// Loads an atomic, and yields, until it has this value; remembers it.
     SpinUntil(usize, i64),
 }
@@ -121,6 +123,7 @@ impl fmt::Display for Statement {
             Statement::Read(c) => write!(f, "read {c}"),
             Statement::Write(c) => write!(f, "write {c}"),
             Statement::AssertNot(v) => write!(f, "assert-not {v}"),
+            Statement::Unless(v) => write!(f, "unless {v}"),
             Statement::SpinUntil(a, v) => write!(f, "spin-until {a} {v}"),
         }
     }
@@ -185,6 +188,7 @@ impl FromStr for Statement {
             "read" => (1, Statement::Read(n)),
             "write" => (1, Statement::Write(n)),
             "assert-not" => (1, Statement::AssertNot(at(0))),
+            "unless" => (1, Statement::Unless(at(0))),
             "spin-until" => (2, Statement::SpinUntil(n, at(1))),
             _ => return Err(error()),
         };

@@ -56,7 +56,8 @@ fn run(world: &Arc<World>, body: usize, creator: Option<usize>) {
     let mut children: BTreeMap<usize, JoinHandle<()>> = BTreeMap::new();
     let mut last = None;
     let limit = Duration::from_millis(1);
-    for statement in &world.program.bodies[body] {
+    let mut statements = world.program.bodies[body].iter();
+    while let Some(statement) = statements.next() {
         let remembered = match *statement {
             Statement::Lock(m) => {
                 guards.insert(m, ManuallyDrop::new(world.mutexes[m].lock().unwrap()));
@@ -147,6 +148,12 @@ fn run(world: &Arc<World>, body: usize, creator: Option<usize>) {
             }
             Statement::AssertNot(value) => {
                 assert_ne!(last, Some(value));
+                None
+            }
+            Statement::Unless(value) => {
+                if last == Some(value) {
+                    statements.next();
+                }
                 None
             }
             Statement::SpinUntil(a, value) => {

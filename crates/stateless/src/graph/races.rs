@@ -1,6 +1,6 @@
 //! Races: steps that depend on each other and could have come the other way round; and who goes first when they do.
 
-use selvedge_core::{Access, Op, ThreadId};
+use selvedge_core::{Access, Op, ThreadId, ThreadIter};
 
 use super::{Graph, NONE, Scratch, join};
 use crate::config::Status;
@@ -247,7 +247,7 @@ impl Graph {
                 independent[other]
                     .is_some_and(|event| clock.is_some_and(|clock| clock[other] > self.events[event].number))
             };
-            let enabled = independent[thread].is_some() || self.was_enabled(first, thread);
+            let enabled = independent[thread].is_some() || self.was_enabled(first, ThreadId(thread as u32));
             enabled && !(0..self.threads.len()).any(|index| index != thread && other(index))
         };
         initials.clear();
@@ -269,10 +269,16 @@ impl Graph {
         }
     }
 
-    /// Whether a thread could have been chosen instead of an event's.
-    fn was_enabled(&self, event: usize, thread: usize) -> bool {
-        let word = self.enabled_before[event * self.stride.div_ceil(64) + thread / 64];
-        word >> (thread % 64) & 1 == 1
+    /// Whether a thread could have been chosen instead of an event's. Known where races of the reduction are collected.
+    pub(crate) fn was_enabled(&self, event: usize, thread: ThreadId) -> bool {
+        let word = self.enabled_before[event * self.stride.div_ceil(64) + thread.index() / 64];
+        word >> (thread.0 % 64) & 1 == 1
+    }
+
+    /// The threads that could have been chosen instead of an event's, and its own.
+    pub(crate) fn enabled(&self, event: usize) -> ThreadIter<'_> {
+        let words = self.stride.div_ceil(64);
+        ThreadIter::over(&self.enabled_before[event * words..(event + 1) * words])
     }
 
     /// The accesses to an object that another, of this kind, comes after; of those that come after each other,

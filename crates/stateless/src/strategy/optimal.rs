@@ -44,25 +44,33 @@
 //!
 //! A failure is reported with the fewest preemptions that lead to it, and only once the bound allows these.
 
+mod bill;
+mod facts;
 mod foresight;
 mod plans;
 mod sleep;
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
-use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId, ThreadSet};
+use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId};
 
+use self::bill::Bill;
+use self::facts::Facts;
 use self::plans::{Draft, TurnedRound};
 use self::sleep::{
-    Here, Taken, anything_within, covered, goes_on_within, leads_on_within, stays_asleep, wake,
+    Here, Taken, anything_within, anything_within_stretch, covered, goes_on_within, leads_on_within,
+    stays_asleep,
 };
 use super::backtrack::last_thread;
 use super::bound_conflicts::{is_inert, schedule, steps_before};
 use super::prefix_cost::{Marks, PartialOrder, Scratch};
 use super::wakeup::{Branch, Step, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
-use crate::graph::{Graph, Race, Races};
+use crate::gate::Gate;
+use crate::graph::{Event, Graph, Race, Races};
 use crate::program::Onward;
+use crate::record::Pending;
 
 /// Every terminal partial order, exactly once; or every one within a bound on preemptions. Loops that wait by
 /// yielding end only within a [fair bound](Optimal::fair).
@@ -90,6 +98,8 @@ pub struct Optimal {
     races: Vec<TurnedRound>,
     /// The sequence that is being planned.
     draft: Draft,
+    /// What threads do after choices; within a bound.
+    facts: Facts,
     walk: RefCell<Walk>,
     blocked: u64,
     most: Option<u32>,
@@ -106,19 +116,20 @@ pub struct Optimal {
     asks: bool,
 }
 
-/// A step of the current path.
+/// A step of the current path. What it did is in the graph.
 #[derive(Clone, Debug)]
 struct Node {
     thread: ThreadId,
     /// A fingerprint of everything before the step.
     fingerprint: u64,
-    taken: Taken,
-    /// The threads that could be chosen.
-    enabled: ThreadSet,
-    /// How many objects had a number.
-    known: usize,
-    /// Steps that need not be taken here: what they lead to is explored elsewhere, or has been from here.
-    asleep: Vec<Taken>,
+    /// The first execution that went through here.
+    since: u64,
+    /// See [`Taken`].
+    racers: Vec<(u64, u32)>,
+    ends: bool,
+    /// Steps that need not be taken here: what they lead to is explored elsewhere, or has been from here. Mostly they are
+    /// those of the node before.
+    asleep: Arc<Vec<Taken>>,
     /// What is still to be tried here.
     tree: Vec<Branch>,
     /// Whether the bound allows that the current step comes after something that conflicts with it and has not been
@@ -137,7 +148,7 @@ struct Node {
 #[derive(Debug, Default)]
 struct Walk {
     /// What sleeps; `None` until the first choice after the prefix.
-    asleep: Option<Vec<Taken>>,
+    asleep: Option<Arc<Vec<Taken>>>,
     /// How many steps of the plan have been taken.
     planned: usize,
     /// The last execution, or this one so far, once that has been asked for; how many events they have in common then; and
@@ -151,10 +162,10 @@ struct Walk {
     /// Whether the fair bound held a thread back where it was ended.
     held: bool,
     /// What each thread is about to do, and up to which point that has been noted.
-    pending: Vec<Op>,
+    pending: Vec<(Op, Gate)>,
     noted: usize,
-    /// What the execution so far costs, or less, when it is linearized such that the running thread is the last.
-    cost: Option<u32>,
+    /// What the execution so far costs, where that was asked for.
+    bill: Option<Bill>,
     scratch: Scratch,
 }
 
@@ -219,51 +230,32 @@ impl Optimal {
         let record = execution.record;
         let mut guide = std::mem::take(&mut self.guide);
         let mut uncertain = self.uncertain;
-        let known = self.path.len().saturating_sub(1);
-        for (index, event) in self.graph.events.iter().enumerate().skip(known) {
-            let (values, arities) = match self.graph.choices(index) {
-                [] => (Vec::new(), Vec::new()),
-                choices => choices.iter().copied().unzip(),
+        let events = self.graph.events.len();
+        if let Some(last) = self.path.len().checked_sub(1) {
+            self.path[last].ends = execution.stopped && last + 1 == events;
+        }
+        for index in self.path.len()..events {
+            let event = &self.graph.events[index];
+            let mut asleep = match self.path.last() {
+                Some(last) => asleep_after(&self.graph, index - 1, last),
+                None => Arc::default(),
             };
-            let name = self.graph.threads[event.thread.index()].name;
-            let ends = execution.stopped && index + 1 == self.graph.events.len();
-            let step = Step { thread: name, values };
-            let taken = Taken {
-                step,
-                number: event.number,
-                arities,
-                op: event.op,
-                racers: Vec::new(),
-                stale: false,
-                ends,
-            };
-            if let Some(node) = self.path.get_mut(index) {
-                node.taken = taken;
-                continue;
+            if (guide.is_empty() || uncertain) && asleep.iter().any(|taken| !taken.stale) {
+                Arc::make_mut(&mut asleep).iter_mut().for_each(|taken| taken.stale = true);
             }
-            let asleep = self.path.last().map_or(Vec::new(), |last| {
-                let mut asleep = last.inherited();
-                wake(&mut asleep, &last.taken);
-                for taken in asleep.iter_mut().filter(|_| guide.is_empty() || uncertain) {
-                    taken.stale = true;
-                }
-                asleep
-            });
             let mut tree = std::mem::take(&mut guide);
-            if tree.first().is_some_and(|branch| branch.step.agrees(&taken.step)) {
+            if !tree.is_empty() && tree[0].step.agrees(&step(&self.graph, index)) {
                 let branch = tree.remove(0);
                 (guide, uncertain) = (branch.children, branch.uncertain);
             }
             let point = &record.points()[event.point as usize];
-            let enabled: ThreadSet = record.enabled(point).collect();
             let held = self.yields.is_some() && point.held_back;
-            let known = self.path.last().map_or(0, |last| last.known).max(self.announced_by(index));
             self.path.push(Node {
                 thread: event.thread,
                 fingerprint: point.fingerprint,
-                taken,
-                enabled,
-                known,
+                since: self.facts.executions,
+                racers: Vec::new(),
+                ends: execution.stopped && index + 1 == events,
                 asleep,
                 tree,
                 may_wait: None,
@@ -316,7 +308,7 @@ impl Optimal {
             };
             node.cut |= node.child_cut;
             node.child_cut = false;
-            node.taken.ends |= node.child_held;
+            node.ends |= node.child_held;
             node.held_below |= node.child_held;
             node.child_held = node.held;
             let beyond = node.cut && self.bound.is_some() || node.held_below;
@@ -324,15 +316,19 @@ impl Optimal {
             let Optimal { graph, marks, bound, yields, .. } = self;
             let here = Here { graph, marks, event: depth - 1, bound: *bound, yields: *yields };
             let scratch = &mut self.walk.get_mut().scratch;
-            if !node.tree.is_empty() || beyond && !node.is_done(here, self.asks, scratch) {
-                node.asleep.push(node.taken.clone());
+            let planned = !node.tree.is_empty();
+            let goes_on = planned || beyond && !is_done(&mut self.path, here, self.asks, scratch);
+            let node = &mut self.path[depth - 1];
+            if goes_on {
+                let asleep = Arc::make_mut(&mut node.asleep);
+                asleep.push(taken(here.graph, here.event, &node.racers, node.ends));
                 if node.cut {
                     // What was planned because of another may have been left to a branch that was cut.
-                    node.asleep.iter_mut().for_each(|taken| taken.stale = true);
+                    asleep.iter_mut().for_each(|taken| taken.stale = true);
                 }
                 next = node.next_branch(here, scratch);
                 if next.is_none() && (node.cut && self.bound.is_some() || node.held_below) {
-                    next = node.beyond_the_plans(here, self.asks, scratch);
+                    next = node.beyond_the_plans(here, self.asks, &self.facts, scratch);
                 }
             }
             self.cut |= node.cut;
@@ -348,20 +344,12 @@ impl Optimal {
                 parent.child_held |= held;
             }
         };
-        let node = self.path.last_mut().expect("the branch is from there");
+        let last = self.path.len() - 1;
+        let node = &mut self.path[last];
         prefix.expect = branch.step.values.is_empty().then_some(node.fingerprint);
-        node.taken = Taken {
-            step: branch.step,
-            number: 0,
-            arities: Vec::new(),
-            op: Op::default(),
-            racers: Vec::new(),
-            stale: false,
-            ends: false,
-        };
-        for node in &self.path {
-            prefix.decisions.extend(decisions(node.thread, &node.taken.step));
-        }
+        (node.racers, node.ends) = (Vec::new(), false);
+        prefix.decisions.extend_from_slice(self.graph.decisions_before(last));
+        prefix.decisions.extend(decisions(node.thread, &branch.step));
         self.plan = leftmost(&branch.children);
         prefix.likely.extend(decisions_of(&self.graph, &self.plan));
         self.uncertain = branch.uncertain;
@@ -381,24 +369,17 @@ impl Strategy for Optimal {
     fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
         let walk = self.walk.borrow();
         let (graph, marks) = if self.lent { (&walk.graph, &walk.marks) } else { (&self.graph, &self.marks) };
-        let mut so_far = Vec::new();
-        let lengths: Vec<_> = (self.path.iter())
-            .map(|node| {
-                let length = so_far.len();
-                so_far.extend(decisions(node.thread, &node.taken.step));
-                length
-            })
-            .collect();
         // What the last step of the path will do is not known yet, so what comes in its place is not either.
         let last = self.path.len().checked_sub(1)?;
         let at = (0..last).rev().find(|&at| {
             let node = &self.path[at];
             let mut untried = node.tree.iter().filter(|branch| !covered(&node.asleep, &branch.step));
-            so_far.truncate(lengths[at]);
             untried.next().is_some_and(|branch| {
+                let before = graph.decisions_before(at);
+                let mut so_far = before.to_vec();
                 so_far.extend(decisions_of(graph, std::slice::from_ref(&branch.step)));
                 so_far.extend(decisions_of(graph, &leftmost(&branch.children)));
-                so_far.len() > lengths[at] && wanted(&so_far, Onward::Calmly)
+                so_far.len() > before.len() && wanted(&so_far, Onward::Calmly)
             })
         })?;
         let below = &self.path[at + 1..];
@@ -421,9 +402,9 @@ impl Strategy for Optimal {
     fn choose(&self, point: &Point<'_>) -> Choice {
         let record = point.record;
         let mut walk = self.walk.borrow_mut();
-        let Walk { asleep, planned, graph, marks, common, races, cut, held, pending, noted, cost, scratch } =
+        let Walk { asleep, planned, graph, marks, common, races, cut, held, pending, noted, bill, scratch } =
             &mut *walk;
-        let before = || self.path.last().map_or(Vec::new(), Node::inherited);
+        let before = || self.path.last().map_or_else(Arc::default, Node::inherited);
         let asleep = asleep.get_or_insert_with(before);
         if point.arity > 0 {
             let thread = record.name(last_thread(point.decisions));
@@ -438,7 +419,7 @@ impl Strategy for Optimal {
             // The values of the prefix's last step are also known of steps that sleep nowhere else.
             let steps = point.decisions.iter().filter(|decision| matches!(decision, Decision::Thread(_)));
             let here = self.path.last().filter(|_| steps.count() == self.path.len());
-            let asleep = here.map_or(&*asleep, |node| &node.asleep);
+            let asleep = here.map_or(&**asleep, |node| &*node.asleep);
             let new = |value: &u32| {
                 let values = values.iter().copied().chain([*value]).collect();
                 !covered(asleep, &Step { thread, values })
@@ -453,7 +434,10 @@ impl Strategy for Optimal {
                 let steps = point.decisions.iter().filter(|decision| **decision == Decision::Thread(thread));
                 steps.count() as u32 - 1
             };
-            asleep.retain(|taken| stays_asleep(taken, name, number, &record.points()[last].op));
+            let op = &record.points()[last].op;
+            if asleep.iter().any(|taken| !stays_asleep(taken, name, number, op)) {
+                Arc::make_mut(asleep).retain(|taken| stays_asleep(taken, name, number, op));
+            }
         }
         if let Some(step) = self.plan.get(*planned) {
             let mut enabled = point.enabled.iter();
@@ -483,35 +467,30 @@ impl Strategy for Optimal {
             return first.map_or(Choice::Prune, Choice::Take);
         };
         if point.running == Some(preferred) && point.preemptions <= most && awake(&preferred) {
-            *cost = Some(point.preemptions);
             return Choice::Take(Decision::Thread(preferred));
         }
-        for notes in (*noted..=point.step).map(|step| record.pending(step)) {
-            for note in notes {
-                let index = note.thread.index();
-                pending.resize(pending.len().max(index + 1), Op::default());
-                pending[index] = note.op;
-            }
-        }
-        *noted = point.step + 1;
         // After a switch those that have begun come first: they have to go on some time, and it may not get cheaper.
         let goes_on = point.running == Some(preferred);
         let begun = |thread: &ThreadId| goes_on || point.decisions.contains(&Decision::Thread(*thread));
         let order = order().filter(begun).chain(order().filter(|thread| !begun(thread)));
-        let left = asleep.iter().filter(|taken| taken.number > 0).count() as u32;
         let mut built = false;
         for thread in order {
+            // At most what this very schedule costs.
             let price = u32::from(point.preemptible && point.running != Some(thread));
-            // At most this: what this very schedule costs. Or, after what has been found out before, one more for each
-            // thread that sleeps or whose next step conflicts with this one.
-            let op = pending[thread.index()];
-            let others = (0..record.threads()).filter(|other| *other != thread.index());
-            let conflicts = others.filter(|other| pending[*other].conflicts_with(&op)).count() as u32;
-            let after = cost.filter(|_| point.running == Some(thread)).map(|cost| cost + conflicts + left);
-            let this = point.preemptions + price;
-            let at_most = after.map_or(this, |after| after.min(this));
-            if at_most <= most {
-                *cost = Some(at_most);
+            if point.preemptions + price <= most {
+                return Choice::Take(Decision::Thread(thread));
+            }
+            for notes in (*noted..=point.step).map(|step| record.pending(step)) {
+                for Pending { thread, op, gate } in notes {
+                    pending.resize(pending.len().max(thread.index() + 1), Default::default());
+                    pending[thread.index()] = (*op, *gate);
+                }
+            }
+            *noted = point.step + 1;
+            let next = bill.as_ref().map(|bill| bill.after(thread, point, pending, asleep));
+            let next = next.filter(|next| next.cost <= most);
+            if next.is_some() && !cfg!(debug_assertions) {
+                *bill = next;
                 return Choice::Take(Decision::Thread(thread));
             }
             if !built {
@@ -531,8 +510,15 @@ impl Strategy for Optimal {
             }
             let here =
                 Here { graph, marks, event: graph.events.len(), bound: self.bound, yields: self.yields };
-            if let Some((least, last)) = goes_on_within(here, thread, asleep, scratch) {
-                *cost = Some(least).filter(|_| last == Some(thread.index()));
+            let cost = goes_on_within(here, thread, asleep, scratch);
+            if let Some(next) = next {
+                debug_assert!(cost.is_some_and(|(cost, _)| cost <= next.cost), "it costs at most that");
+                *bill = Some(next);
+                return Choice::Take(Decision::Thread(thread));
+            }
+            if let Some((least, last)) = cost {
+                let is_last = last == Some(thread.index());
+                *bill = is_last.then(|| Bill::new(least, thread, pending));
                 return Choice::Take(Decision::Thread(thread));
             }
             *cut = true;
@@ -556,6 +542,9 @@ impl Strategy for Optimal {
         let performed = self.graph.events[known..].iter().map(|event| event.op.kind);
         let pending = self.graph.threads.iter().filter_map(|line| line.pending.last()).map(|(op, _)| op.kind);
         self.asks |= performed.chain(pending).any(|kind| kind == OpKind::IsFinished);
+        if self.bound.is_some() {
+            self.facts.learn(&self.graph, &self.marks, common);
+        }
         self.follow(execution);
         if cut && let Some(last) = self.path.last_mut() {
             last.child_cut = true;
@@ -625,32 +614,126 @@ fn decisions(thread: ThreadId, step: &Step) -> impl Iterator<Item = Decision> {
     std::iter::once(Decision::Thread(thread)).chain(step.values.iter().copied().map(Decision::Value))
 }
 
+/// The step of an event.
+fn step(graph: &Graph, event: usize) -> Step {
+    let values = graph.choices(event).iter().map(|(value, _)| *value).collect();
+    Step { thread: graph.threads[graph.events[event].thread.index()].name, values }
+}
+
+/// An event's step as one that was taken.
+fn taken(graph: &Graph, event: usize, racers: &[(u64, u32)], ends: bool) -> Taken {
+    let Event { thread, number, op, .. } = graph.events[event];
+    let arities = graph.choices(event).iter().map(|(_, arity)| *arity).collect();
+    Taken {
+        step: step(graph, event),
+        thread,
+        number,
+        arities,
+        op,
+        racers: racers.to_vec(),
+        stale: false,
+        ends,
+    }
+}
+
+/// What sleeps after an event of which this is the node.
+fn asleep_after(graph: &Graph, event: usize, node: &Node) -> Arc<Vec<Taken>> {
+    let mut asleep = Arc::clone(&node.asleep);
+    let Event { thread, number, op, .. } = &graph.events[event];
+    let name = graph.threads[thread.index()].name;
+    let stays = |taken: &Taken| !taken.ends && stays_asleep(taken, name, || *number, op);
+    if !asleep.iter().all(stays) {
+        Arc::make_mut(&mut asleep).retain(stays);
+    }
+    asleep
+}
+
+/// Whether nothing else needs to be tried once the last step of a path has been, when nothing is planned: nothing can wake
+/// it, no other thread that is awake could have gone on, or what any of them leads to exceeds the bound.
+fn is_done(path: &mut [Node], here: Here<'_>, asks: bool, scratch: &mut Scratch) -> bool {
+    let Here { graph, event, .. } = here;
+    let node = &path[event];
+    if node.held_below || !node.sleeps_soundly(graph, event) {
+        return false;
+    }
+    if node.may_wait == Some(false) {
+        return true;
+    }
+    let op = &graph.events[event].op;
+    if is_inert(op) && !(asks && op.kind == OpKind::End) {
+        return true;
+    }
+    let awake = |thread: ThreadId| {
+        let thread = graph.threads[thread.index()].name;
+        node.asleep.is_empty() || !covered(&node.asleep, &Step { thread, values: Vec::new() })
+    };
+    if !graph.enabled(event).any(|thread| thread != node.thread && awake(thread)) {
+        return true;
+    }
+    !may_wait(path, here, scratch)
+}
+
+/// See [`Node::may_wait`]. What is found out of the step before an event is often true of those before it too.
+fn may_wait(path: &mut [Node], here: Here<'_>, scratch: &mut Scratch) -> bool {
+    let Here { graph, event, .. } = here;
+    let node = &path[event];
+    if let Some(may_wait) = node.may_wait {
+        return may_wait;
+    }
+    let left = Some(node.thread).filter(|_| node.sleeps_soundly(graph, event));
+    // How long the fair bound lets a thread go on is not known of a stretch.
+    if let Some(thread) = left.filter(|_| here.yields.is_none() || !here.marks.yields()) {
+        let alike = |at: &usize| {
+            let other = &path[*at];
+            other.thread == thread
+                && other.may_wait.is_none()
+                && Arc::ptr_eq(&other.asleep, &node.asleep)
+                && other.sleeps_soundly(graph, *at)
+        };
+        let number = graph.events[event].number;
+        let before = (0..event).rev().take_while(alike).count() as u32;
+        if let Some(stretch) = here.marks.stretch(thread.index(), number, number - before)
+            && stretch.first < number
+            && let first = event - (number - stretch.first) as usize
+            && !anything_within_stretch(
+                Here { event: first, ..here },
+                &node.asleep,
+                (thread, stretch),
+                scratch,
+            )
+        {
+            debug_assert!(
+                (first..=event).all(|event| !anything_within(
+                    Here { event, ..here },
+                    &node.asleep,
+                    left,
+                    scratch
+                )),
+                "nowhere in a stretch is anything within the bound",
+            );
+            path[first..=event].iter_mut().for_each(|node| node.may_wait = Some(false));
+            return false;
+        }
+    }
+    let may_wait = anything_within(here, &node.asleep, left, scratch);
+    path[event].may_wait = Some(may_wait);
+    may_wait
+}
+
 impl Node {
     /// What sleeps here, and may go on to. A step that ends an execution depends on everything that is done
     /// before it.
-    fn inherited(&self) -> Vec<Taken> {
-        self.asleep.iter().filter(|taken| !taken.ends).cloned().collect()
+    fn inherited(&self) -> Arc<Vec<Taken>> {
+        let mut asleep = Arc::clone(&self.asleep);
+        if asleep.iter().any(|taken| taken.ends) {
+            Arc::make_mut(&mut asleep).retain(|taken| !taken.ends);
+        }
+        asleep
     }
 
-    /// Whether nothing else needs to be tried once the current step has been, when nothing is planned: nothing can wake it,
-    /// no other thread that is awake could have gone on, or what any of them leads to exceeds the bound.
-    fn is_done(&mut self, here: Here<'_>, asks: bool, scratch: &mut Scratch) -> bool {
-        let Taken { arities, racers, ends, op, .. } = &self.taken;
-        if !arities.is_empty() || !racers.is_empty() || *ends || self.held_below {
-            return false;
-        }
-        if is_inert(op) && !(asks && op.kind == OpKind::End) {
-            return true;
-        }
-        let awake = |thread: ThreadId| {
-            let thread = here.graph.threads[thread.index()].name;
-            self.asleep.is_empty() || !covered(&self.asleep, &Step { thread, values: Vec::new() })
-        };
-        if !self.enabled.iter().any(|thread| thread != self.thread && awake(thread)) {
-            return true;
-        }
-        let step = Some((self.thread, &self.taken));
-        !*self.may_wait.get_or_insert_with(|| anything_within(here, &self.asleep, step, scratch))
+    /// Whether only what conflicts with its step can wake that, as far as is known.
+    fn sleeps_soundly(&self, graph: &Graph, event: usize) -> bool {
+        graph.choices(event).is_empty() && self.racers.is_empty() && !self.ends
     }
 
     /// The next branch of the tree that is not covered and within the bound, with its thread's number.
@@ -659,10 +742,12 @@ impl Node {
             let branch = self.tree.remove(0);
             let thread = here.graph.threads.iter().position(|line| line.name == branch.step.thread);
             if let Some(thread) = thread.map(|thread| ThreadId(thread as u32))
-                && self.enabled.contains(thread)
+                && here.graph.was_enabled(here.event, thread)
                 && !covered(&self.asleep, &branch.step)
             {
-                if goes_on_within(here, thread, &self.asleep, scratch).is_some() {
+                // The sequence wakes the step that was taken when it was planned, and nothing else fell asleep since.
+                let weighed = branch.sleeping.is_some_and(|sleeping| sleeping + 1 == self.asleep.len());
+                if weighed || goes_on_within(here, thread, &self.asleep, scratch).is_some() {
                     return Some((branch, thread));
                 }
                 self.cut = true;
@@ -677,6 +762,7 @@ impl Node {
         &mut self,
         here: Here<'_>,
         asks: bool,
+        facts: &Facts,
         scratch: &mut Scratch,
     ) -> Option<(Branch, ThreadId)> {
         let step =
@@ -694,15 +780,15 @@ impl Node {
         let awake = |thread: &ThreadId| !covered(&self.asleep, &step(*thread));
         let asked = self.may_wait.take();
         if !self.held_below
-            && self.enabled.iter().any(|thread| awake(&thread))
+            && here.graph.enabled(here.event).any(|thread| awake(&thread))
             && !asked.unwrap_or_else(|| anything_within(here, &self.asleep, None, scratch))
         {
             self.cut = true;
             return None;
         }
-        for thread in self.enabled.iter().filter(awake) {
+        for thread in here.graph.enabled(here.event).filter(awake) {
             let within = match self.held_below {
-                false => leads_on_within(here, thread, &self.asleep, scratch),
+                false => leads_on_within(here, thread, &self.asleep, (facts, self.since), scratch),
                 true => goes_on_within(here, thread, &self.asleep, scratch).is_some(),
             };
             if within {

@@ -27,13 +27,13 @@ mod places;
 use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId, ThreadSet};
 
 use self::checkpoints::{Checkpoint, Checkpoints};
-pub(crate) use self::marks::Marks;
-use self::marks::{Stop, Why, lets_go_on};
+pub(crate) use self::marks::{Marks, Stretch};
+use self::marks::{Stop, Why, lets_go_on, repeats};
 use self::places::{Places, Seen, begin_of, last_of};
 use super::bound_conflicts::steps_before;
 use crate::config::Status;
 use crate::gate::Gate;
-use crate::graph::{Graph, ThreadLine};
+use crate::graph::Graph;
 
 /// A prefix of a graph, perhaps with one more operation that was not performed there.
 #[derive(Clone, Debug)]
@@ -52,6 +52,9 @@ pub(crate) struct PartialOrder<'g> {
     fair: Option<u32>,
     /// The threads whose next step will surely come after something that conflicts with it and is not in it.
     asleep: ThreadSet,
+    /// One of them which may take more steps before that, and pays for being left if it was switched to after at most so
+    /// many.
+    stretch: Option<(usize, u32)>,
 }
 
 /// The memory of a search.
@@ -93,6 +96,7 @@ impl<'g> PartialOrder<'g> {
             extra: None,
             fair,
             asleep: ThreadSet::default(),
+            stretch: None,
         }
     }
 
@@ -141,6 +145,17 @@ impl<'g> PartialOrder<'g> {
     /// Where the next step of these threads will come after something that is not in it.
     pub(crate) fn asleep(mut self, threads: ThreadSet) -> Self {
         self.asleep = threads;
+        self
+    }
+
+    /// Where a thread that sleeps goes on for up to a whole stretch, of which it has none of the steps. What this costs is
+    /// no more than what it costs wherever the thread stops in the stretch. Say that it does so after some of these steps,
+    /// and leave these out of a linearization. Nothing else that is in the partial order comes after them; so nobody else
+    /// pays more. The thread itself, where it was left before or after some of them, has paid for it, if it was switched to
+    /// early enough: that it has to wait for an object is out of the question, since it has just had it.
+    pub(crate) fn stretching(mut self, thread: ThreadId, stretch: Stretch) -> Self {
+        self.asleep.insert(thread);
+        self.stretch = Some((thread.index(), stretch.begun));
         self
     }
 
@@ -230,7 +245,10 @@ impl<'g> PartialOrder<'g> {
                 self.asleep.contains(ThreadId(thread as u32))
                     && !gate.needs_signal
                     && gate.object.is_none_or(|gate| op.object == Some(gate))
-                    && !self.may_be_woken_before(taken, thread, begin_of(place), op)
+                    && match self.stretch {
+                        Some((other, begun)) if other == thread => begin_of(place) <= begun,
+                        _ => !self.may_be_woken_before(taken, thread, begin_of(place), op),
+                    }
             };
             if !later && !sleeps() {
                 return false;
@@ -246,11 +264,14 @@ impl<'g> PartialOrder<'g> {
 
     /// What can become of a thread after so many steps of each.
     fn status(&self, taken: &[u32], thread: usize) -> Status {
-        // The events before this one have been taken.
-        let next = |(line, taken): (&ThreadLine, &u32)| line.events.get(*taken as usize).copied();
-        let first = self.graph.threads.iter().zip(taken).filter_map(next).min();
-        let first = first.unwrap_or(self.graph.events.len() as u32);
-        self.graph.status_from(first, taken, ThreadId(thread as u32))
+        // The events before the first of these have been taken, and none from the second on.
+        let (mut first, mut end) = (self.graph.events.len() as u32, 0);
+        for (line, taken) in self.graph.threads.iter().zip(taken) {
+            let (done, to_come) = line.events.split_at((*taken as usize).min(line.events.len()));
+            first = to_come.first().map_or(first, |event| first.min(*event));
+            end = done.last().map_or(end, |event| end.max(*event + 1));
+        }
+        self.graph.status_between(first..end, taken, ThreadId(thread as u32))
     }
 
     /// The last of the first so many steps of a thread that surely conflicts with an operation, all of them performed.
@@ -285,8 +306,8 @@ impl<'g> PartialOrder<'g> {
         let Some(last) = end.checked_sub(1) else { return true };
         let begin = if self.fair.is_some() { last } else { self.marks.last_free(thread, begin, end) };
         // What conflicts with the next one conflicts with one of these too.
-        let same = |access| access == Access::Write || access == next.access && access == Access::Read;
-        let touch = next.object.and_then(|object| self.marks.last_touch(thread, end, object, same));
+        let touch = |object| self.marks.last_touch(thread, end, object, |access| repeats(next, access));
+        let touch = next.object.and_then(touch);
         if next.also.is_none() && touch.is_some_and(|touch| touch >= begin) {
             return false;
         }
@@ -312,7 +333,8 @@ impl<'g> PartialOrder<'g> {
                 return false;
             }
             let unknown = self.extra.as_ref().is_some_and(|(_, extra, _)| extra.conflicts_with(op));
-            unknown || self.status(&self.lengths, other) != Status::Blocked
+            // What a stretch lets go on is not known.
+            unknown || self.stretch.is_some() || self.status(&self.lengths, other) != Status::Blocked
         })
     }
 
@@ -363,6 +385,7 @@ impl<'g> PartialOrder<'g> {
                 extra: None,
                 fair: None,
                 asleep: ThreadSet::default(),
+                stretch: None,
                 ..*self
             };
             let mut checkpoint = Checkpoint::new(order.lengths.len());
@@ -616,7 +639,7 @@ fn surely(op: &Op) -> (bool, bool) {
 }
 
 /// Whether an operation that a thread is about to do conflicts with a step, whatever it turns out to do.
-fn surely_conflicts(op: &Op, step: &Op, performed: bool) -> bool {
+pub(crate) fn surely_conflicts(op: &Op, step: &Op, performed: bool) -> bool {
     let (writes, reads) = surely(op);
     step.touches().enumerate().any(|(slot, (object, access))| {
         let known = performed || slot == 1;

@@ -117,6 +117,9 @@ pub(crate) struct Branch {
     performed: bool,
     /// A sequence was added beside it only because it could not be told whether it belongs below it.
     pub(crate) uncertain: bool,
+    /// How many steps slept when a sequence that begins with it was found to be within a bound; `None` if it was not asked
+    /// for there.
+    pub(crate) sleeping: Option<usize>,
     /// None for a leaf.
     pub(crate) children: Vec<Branch>,
 }
@@ -124,24 +127,24 @@ pub(crate) struct Branch {
 impl Branch {
     /// A step after which the search is free.
     pub(crate) fn leaf(step: Step, op: Op, known: usize) -> Self {
-        Branch { step, op, known, performed: false, uncertain: false, children: Vec::new() }
+        Branch { step, op, known, performed: false, uncertain: false, sleeping: None, children: Vec::new() }
     }
+}
 
-    /// Whether its operation may conflict with one of another execution.
-    fn may_conflict_with(&self, other: &Op) -> bool {
-        // The end of a thread is of interest only to those who wait for it, and can only come after it, and
-        // to those who ask for it.
-        let ends = |op: &Op| op.kind == OpKind::End;
-        let asks = |op: &Op| op.kind == OpKind::IsFinished;
-        if ends(&self.op) && !asks(other) || ends(other) && !asks(&self.op) {
-            return false;
-        }
-        let same = |a: ObjectId, b: ObjectId| a.index().min(b.index()) >= self.known || a == b;
-        families(&self.op).any(|(family, a, access)| {
-            let mut others = families(other);
-            others.any(|(kind, b, how)| kind == family && same(a, b) && access.conflicts_with(how))
-        })
+/// Whether two operations may conflict, of executions that agree on the numbers of so many objects.
+pub(crate) fn may_conflict(one: &Op, other: &Op, known: usize) -> bool {
+    // The end of a thread is of interest only to those who wait for it, and can only come after it, and
+    // to those who ask for it.
+    let ends = |op: &Op| op.kind == OpKind::End;
+    let asks = |op: &Op| op.kind == OpKind::IsFinished;
+    if ends(one) && !asks(other) || ends(other) && !asks(one) {
+        return false;
     }
+    let same = |a: ObjectId, b: ObjectId| a.index().min(b.index()) >= known || a == b;
+    families(one).any(|(family, a, access)| {
+        let mut others = families(other);
+        others.any(|(kind, b, how)| kind == family && same(a, b) && access.conflicts_with(how))
+    })
 }
 
 /// What kind of thing an operation works on, as far as that can be told. Nothing is of two kinds.
@@ -203,7 +206,7 @@ impl Walk<'_> {
                         left.all(|other| !op.conflicts_with(other))
                     }
                     None => {
-                        let independent = left.all(|other| !branch.may_conflict_with(other));
+                        let independent = left.all(|other| !may_conflict(&branch.op, other, branch.known));
                         branch.uncertain |= !independent;
                         independent
                     }
@@ -244,7 +247,8 @@ pub(crate) fn insert(
     let rest = walk.left.iter().rev().fold(Vec::new(), |children, &index| {
         let Planned { step, op, performed, .. } = &sequence.steps[index];
         let (step, known) = (step.clone(), sequence.known);
-        vec![Branch { step, op: *op, known, performed: *performed, uncertain: false, children }]
+        let (performed, uncertain, sleeping) = (*performed, false, None);
+        vec![Branch { step, op: *op, known, performed, uncertain, sleeping, children }]
     });
     children.extend(rest);
     true

@@ -137,11 +137,20 @@ fn optimal_within_a_bound_runs_every_terminal_order_within_it_once() {
 /// Programs of some threads with some steps each: more than can be enumerated.
 #[test]
 fn optimal_reaches_what_other_searches_reach_on_larger_programs() {
+    verify_larger(|seed| generate_larger(seed, false));
+}
+
+#[test]
+fn optimal_reaches_what_other_searches_reach_where_values_decide() {
+    verify_larger(|seed| generate_larger(seed, true));
+}
+
+fn verify_larger(generate: impl Fn(u64) -> Program) {
     let times: u64 = std::env::var("SELVEDGE_LONG").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let (mut verified, mut wrong) = (0, Vec::new());
     let mut all = verify::Counts::default();
     for seed in 0..40 * times {
-        let program = generate_larger(seed);
+        let program = generate(seed);
         match verify::optimal_among_others(&program) {
             None => {}
             Some(Ok(counts)) => {
@@ -161,8 +170,9 @@ fn optimal_reaches_what_other_searches_reach_on_larger_programs() {
     assert!(verified * 3 >= 40 * times, "most programs must be small enough to search");
 }
 
-/// Two to four threads, which do the same kinds of things to the same few objects.
-fn generate_larger(seed: u64) -> Program {
+/// Two to four threads, which do the same kinds of things to the same few objects; and, if values are to decide, not to
+/// the same ones whatever they choose and read.
+fn generate_larger(seed: u64, decides: bool) -> Program {
     let mut state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mut below = |n: u64| {
         state ^= state << 13;
@@ -173,6 +183,7 @@ fn generate_larger(seed: u64) -> Program {
     let (threads, objects) = (2 + below(3), 1 + below(3));
     let (length, kinds) =
         (if threads == 2 { 3 + below(6) } else { 1 + below(3) }, [3, 6, 8, 8][below(4) as usize]);
+    let (length, kinds) = if decides { (length.div_ceil(2), 12) } else { (length, kinds) };
     let mut body = || {
         let mut statements = Vec::new();
         for _ in 0..length {
@@ -185,7 +196,11 @@ fn generate_larger(seed: u64) -> Program {
                 4 => format!("lock {object}; unlock {object}"),
                 5 => format!("try-lock {object}; unlock {object}"),
                 6 => format!("choose 2; store-next {object}"),
-                _ => format!("choose 2; load {object}"),
+                7 => format!("choose 2; load {object}"),
+                8 => format!("choose 2; unless 0; store {object} 1; unless 1; load {}", below(objects)),
+                9 => format!("choose 3; unless 1; add {object}"),
+                10 => format!("choose 2; unless {}; lock {object}; unlock {object}", below(2)),
+                _ => format!("load {object}; unless {}; add {}", below(2), below(objects)),
             });
         }
         statements.join("; ")

@@ -1,16 +1,15 @@
 //! What the search learns from an execution: sequences to be run, planned in the wakeup trees of the states that they
 //! begin in.
 
-use selvedge_core::{Access, Op, OpKind, ThreadId};
+use selvedge_core::{Access, Op, OpKind, ThreadId, ThreadSet};
 
 use super::super::bound_conflicts::steps_before;
 use super::super::prefix_cost::PartialOrder;
 use super::super::wakeup::{Branch, Planned, Sequence, Step, insert};
-use super::sleep::{Here, Taken, anything_within, covered, sleepers, wake_by};
-use super::{Node, Optimal};
+use super::sleep::{Here, covered, sleepers, wake_by};
+use super::{Optimal, may_wait, step};
 use crate::config::Status;
-use crate::gate::Gate;
-use crate::graph::{Event, Graph};
+use crate::graph::{Event, Graph, ThreadLine};
 
 /// A race that was planned the other way round.
 #[derive(Clone, Debug)]
@@ -32,41 +31,43 @@ pub(super) struct Draft {
 /// Where in a draft the step is within which a thread was created.
 fn draft_place(places: &[Option<usize>], event: usize, creator: Option<u32>) -> Option<usize> {
     let after = (creator? as usize).checked_sub(event + 1)?;
-    places[after]
+    places.get(after).copied().flatten()
 }
 
 impl Optimal {
-    /// How many objects have a number because of what became known with the event before this one: what its thread and
-    /// those that it created will do next.
-    pub(super) fn announced_by(&self, event: usize) -> usize {
-        let threads = &self.graph.threads;
-        let touched = |(op, _): &(Op, Gate)| op.touches().map(|(object, _)| object.index() + 1).max();
-        let Some(last) = event.checked_sub(1) else {
-            return threads[0].pending.first().and_then(touched).unwrap_or(0);
-        };
-        let created = threads.iter().filter(|line| line.creator == Some(last as u32));
-        let created = created.filter_map(|line| line.pending.first());
-        let Event { thread, number, .. } = self.graph.events[last];
-        let next = threads[thread.index()].pending.get(number as usize + 1);
-        created.chain(next).filter_map(touched).max().unwrap_or(0)
-    }
-
     /// The steps after an event that do not depend on it.
     fn draft_independent_of(&self, event: usize, draft: &mut Draft) {
         let Draft { sequence, places } = draft;
-        for index in event + 1..self.graph.events.len() {
-            let independent = !self.graph.happens_before(event, index);
-            places.push(independent.then_some(sequence.steps.len()));
-            if independent {
-                let taken = &self.path[index].taken;
-                let creator = self.graph.threads[self.graph.events[index].thread.index()].creator;
-                sequence.steps.push(Planned {
-                    step: taken.step.clone(),
-                    op: taken.op,
-                    performed: true,
-                    creator: draft_place(places, event, creator),
-                });
+        // The threads of which a step is still to come that does not depend on it: once one does, all that follow do.
+        let next = |line: &ThreadLine| {
+            line.events.get(line.events.partition_point(|other| *other as usize <= event)).copied()
+        };
+        let is_open = |line: &ThreadLine| {
+            next(line).is_some_and(|next| !self.graph.happens_before(event, next as usize))
+        };
+        let threads = self.graph.threads.iter().zip(0..);
+        let mut open: ThreadSet =
+            threads.filter(|(line, _)| is_open(line)).map(|(_, thread)| ThreadId(thread)).collect();
+        for (index, Event { thread, op, .. }) in self.graph.events.iter().enumerate().skip(event + 1) {
+            if open.is_empty() {
+                break;
             }
+            if !open.contains(*thread) {
+                continue;
+            }
+            if self.graph.happens_before(event, index) {
+                open.remove(*thread);
+                continue;
+            }
+            places.resize(index - event - 1, None);
+            places.push(Some(sequence.steps.len()));
+            let creator = self.graph.threads[thread.index()].creator;
+            sequence.steps.push(Planned {
+                step: step(&self.graph, index),
+                op: *op,
+                performed: true,
+                creator: draft_place(places, event, creator),
+            });
         }
     }
 
@@ -93,11 +94,19 @@ impl Optimal {
     pub(super) fn plan(&mut self, event: usize, thread: ThreadId, number: usize, values: Vec<u32>) {
         let line = &self.graph.threads[thread.index()];
         let Some((op, _)) = line.pending.get(number) else { return };
-        let (name, creator) = (line.name, line.creator);
+        let (op, name, creator) = (*op, line.name, line.creator);
+        let node = &self.path[event];
+        let elsewhere = node.thread != thread;
+        // What is covered is not refused. That makes no difference where something was.
+        let may_be_covered = !node.asleep.is_empty() || !node.tree.is_empty();
+        let cut = node.cut || node.child_cut;
+        if elsewhere && (cut || !may_be_covered) && !self.may_wait(event) {
+            return self.refuse(event);
+        }
         let mut draft = std::mem::take(&mut self.draft);
         let node = &self.path[event];
         draft.sequence.steps.clear();
-        draft.sequence.known = node.known;
+        draft.sequence.known = self.graph.words.known_after(event);
         draft.places.clear();
         // Another value can be chosen at once where nothing sleeps that would have to be woken and nothing is planned
         // that the steps could be compared with: to do them first may cost preemptions.
@@ -108,7 +117,7 @@ impl Optimal {
         if !at_once {
             self.draft_independent_of(event, &mut draft);
         }
-        let op = self.expected(*op, event, thread, &draft.sequence);
+        let op = self.expected(op, event, thread, &draft.sequence);
         let creator = draft_place(&draft.places, event, creator);
         draft.sequence.steps.push(Planned {
             step: Step { thread: name, values },
@@ -124,34 +133,48 @@ impl Optimal {
             }
         });
         if !covered {
-            self.insert(event, thread, &draft.sequence);
+            self.insert(event, thread, elsewhere, &draft.sequence);
         }
         self.draft = draft;
     }
 
-    /// Adds a sequence, which ends with this thread's step, to what is to be tried in place of an event.
-    fn insert(&mut self, event: usize, thread: ThreadId, sequence: &Sequence) {
+    /// Whether anything that is new in the state before an event can be within the bound.
+    fn may_wait(&mut self, event: usize) -> bool {
+        let Optimal { path, graph, marks, bound, yields, .. } = self;
+        let here = Here { graph, marks, event, bound: *bound, yields: *yields };
+        bound.is_none() || may_wait(path, here, &mut self.walk.get_mut().scratch)
+    }
+
+    /// Notes that the bound has cut something off in place of an event.
+    fn refuse(&mut self, event: usize) {
+        let node = &mut self.path[event];
+        (node.cut, node.child_cut) = (true, true);
+        self.cut = true;
+    }
+
+    /// Adds a sequence, which ends with this thread's step, to what is to be tried in place of an event, which is
+    /// another thread's or not.
+    fn insert(&mut self, event: usize, thread: ThreadId, elsewhere: bool, sequence: &Sequence) {
         let graph = &self.graph;
         let next_op = |thread: u64, steps: usize| {
             let line = graph.threads.iter().find(|line| line.name == thread)?;
             let before = line.events.partition_point(|other| (*other as usize) < event);
             line.pending.get(before + steps).map(|(op, _)| *op)
         };
-        let Node { asleep, tree, may_wait, taken, thread: left, .. } = &mut self.path[event];
-        let (asleep, taken, left) = (&*asleep, &*taken, *left);
         let scratch = &mut self.walk.get_mut().scratch;
         let here = Here { graph, marks: &self.marks, event, bound: self.bound, yields: self.yields };
+        let path = &mut self.path;
+        let mut tree = std::mem::take(&mut path[event].tree);
         let wanted = || {
             let Some(most) = self.bound else { return true };
-            let may_wait =
-                may_wait.get_or_insert_with(|| anything_within(here, asleep, Some((left, taken)), scratch));
-            if thread != left && !*may_wait {
+            if elsewhere && !may_wait(path, here, scratch) {
                 return false;
             }
             let before_last = &sequence.steps[..sequence.steps.len() - 1];
             let lengths = steps_after(graph, event, before_last);
-            let mut sleeping = sleepers(asleep, graph);
-            wake_by(&mut sleeping, asleep, graph, |taken| {
+            let asleep = &path[event].asleep;
+            let mut sleeping = sleepers(asleep);
+            wake_by(&mut sleeping, asleep, |taken| {
                 sequence.steps.iter().any(|planned| {
                     planned.step.thread == taken.step.thread || planned.op.conflicts_with(&taken.op)
                 })
@@ -160,11 +183,13 @@ impl Optimal {
                 PartialOrder::new(graph, &self.marks, lengths, self.yields).from(event).and(thread.index());
             order.asleep(sleeping).within(most, scratch)
         };
-        if !insert(tree, sequence, &next_op, wanted) {
-            let node = &mut self.path[event];
-            node.cut = true;
-            node.child_cut = true;
-            self.cut = true;
+        let before = tree.len();
+        let was_wanted = insert(&mut tree, sequence, &next_op, wanted);
+        let sleeping = self.path[event].asleep.len();
+        tree[before..].iter_mut().for_each(|branch| branch.sleeping = Some(sleeping));
+        self.path[event].tree = tree;
+        if !was_wanted {
+            self.refuse(event);
         }
     }
 
@@ -199,14 +224,14 @@ impl Optimal {
     /// Plans every choice of a value from an event on with the other values.
     pub(super) fn choose_otherwise(&mut self, first: usize) {
         for event in first..self.graph.events.len() {
-            let Taken { step, arities, .. } = &self.path[event].taken;
-            let (values, arities) = (step.values.clone(), arities.clone());
-            let (thread, number) = (self.graph.events[event].thread, self.graph.events[event].number);
-            for (at, arity) in arities.into_iter().enumerate() {
-                for value in (0..arity).filter(|value| *value != values[at]) {
-                    let mut other = values[..at].to_vec();
-                    other.push(value);
-                    self.plan(event, thread, number as usize, other);
+            let Event { thread, number, .. } = self.graph.events[event];
+            for at in 0..self.graph.choices(event).len() {
+                let choices = &self.graph.choices(event)[..=at];
+                let (chosen, arity) = choices[at];
+                let mut values: Vec<u32> = choices.iter().map(|(value, _)| *value).collect();
+                for value in (0..arity).filter(|value| *value != chosen) {
+                    values[at] = value;
+                    self.plan(event, thread, number as usize, values.clone());
                 }
             }
         }
@@ -228,10 +253,10 @@ impl Optimal {
         if needed {
             return;
         }
-        let Step { thread, values } = self.path[last].taken.step.clone();
+        let Step { thread, values } = step(&self.graph, last);
         let node = &mut self.path[first];
-        if !node.taken.racers.contains(&(thread, second.number)) {
-            node.taken.racers.push((thread, second.number));
+        if !node.racers.contains(&(thread, second.number)) {
+            node.racers.push((thread, second.number));
             node.may_wait = None;
         }
         self.plan(first, second.thread, second.number as usize, values);
@@ -246,8 +271,8 @@ impl Optimal {
             return;
         }
         let node = &mut self.path[last];
-        let known = node.known;
-        for thread in node.enabled.iter().filter(|thread| *thread != node.thread) {
+        let known = self.graph.words.known_after(last);
+        for thread in self.graph.enabled(last).filter(|thread| *thread != node.thread) {
             let line = &self.graph.threads[thread.index()];
             let step = Step { thread: line.name, values: Vec::new() };
             let listed = covered(&node.asleep, &step) || node.tree.iter().any(|branch| branch.step == step);

@@ -4,8 +4,9 @@
 use selvedge_core::{Op, ThreadId, ThreadSet};
 
 use super::super::bound_conflicts::steps_before;
-use super::super::prefix_cost::{Marks, PartialOrder, Scratch};
+use super::super::prefix_cost::{Marks, PartialOrder, Scratch, Stretch};
 use super::super::wakeup::Step;
+use super::facts::Facts;
 use super::foresight::{Foreseen, foresee};
 use crate::graph::Graph;
 
@@ -13,6 +14,8 @@ use crate::graph::Graph;
 #[derive(Clone, Debug)]
 pub(super) struct Taken {
     pub(super) step: Step,
+    /// The number of its thread, which all executions agree on that go through a state where it sleeps.
+    pub(super) thread: ThreadId,
     /// How many steps its thread had taken before.
     pub(super) number: u32,
     /// For each of its values, how many there were.
@@ -31,11 +34,6 @@ pub(super) fn stays_asleep(taken: &Taken, thread: u64, number: impl Fn() -> u32,
     taken.step.thread != thread
         && !taken.op.conflicts_with(op)
         && !taken.racers.iter().any(|racer| racer.0 == thread && racer.1 == number())
-}
-
-/// Wakes those that depend on a step.
-pub(super) fn wake(asleep: &mut Vec<Taken>, by: &Taken) {
-    asleep.retain(|taken| stays_asleep(taken, by.step.thread, || by.number, &by.op));
 }
 
 /// Whether a step sleeps, whatever the values that it has still to choose.
@@ -72,48 +70,59 @@ pub(super) fn goes_on_within(
 ) -> Option<(u32, Option<usize>)> {
     let Here { graph, event, bound, .. } = here;
     let Some(most) = bound else { return Some((0, None)) };
-    let sleeping = sleepers(asleep, graph);
+    let sleeping = sleepers(asleep);
     let next = Foreseen::Steps(0, true);
     order_after(here, steps_before(graph, event), thread, next, asleep, sleeping)?.cost(most, scratch)
 }
 
-/// Whether anything that is new in a state can be within the bound: all that sleeps is woken later, and so is this step.
+/// Whether anything that is new in a state can be within the bound: all that sleeps is woken later, and so is this
+/// thread's step.
 pub(super) fn anything_within(
     here: Here<'_>,
     asleep: &[Taken],
-    step: Option<(ThreadId, &Taken)>,
+    left: Option<ThreadId>,
     scratch: &mut Scratch,
 ) -> bool {
     let Here { graph, marks, event, bound, yields } = here;
     let Some(most) = bound else { return true };
-    let mut sleeping = sleepers(asleep, graph);
-    if let Some((thread, taken)) = step
-        && taken.arities.is_empty()
-        && taken.racers.is_empty()
-        && !taken.ends
-    {
-        sleeping.insert(thread);
-    }
+    let mut sleeping = sleepers(asleep);
+    left.into_iter().for_each(|thread| sleeping.insert(thread));
     let order = PartialOrder::new(graph, marks, steps_before(graph, event), yields).from(event);
     order.asleep(sleeping).within(most, scratch)
 }
 
-/// Whether what a thread leads to in a state can be within the bound and new, as far as it can be foreseen.
+/// Whether anything that is new in a state or in the next ones, in which a thread takes a stretch of steps, can be within
+/// the bound: all that sleeps is woken later, and so is the thread's step.
+pub(super) fn anything_within_stretch(
+    here: Here<'_>,
+    asleep: &[Taken],
+    (thread, stretch): (ThreadId, Stretch),
+    scratch: &mut Scratch,
+) -> bool {
+    let Here { graph, marks, event, bound, yields } = here;
+    let Some(most) = bound else { return true };
+    let order = PartialOrder::new(graph, marks, steps_before(graph, event), yields).from(event);
+    order.asleep(sleepers(asleep)).stretching(thread, stretch).within(most, scratch)
+}
+
+/// Whether what a thread leads to in a state can be within the bound and new, as far as it can be foreseen, also from facts
+/// that were learnt since an execution.
 pub(super) fn leads_on_within(
     here: Here<'_>,
     thread: ThreadId,
     asleep: &[Taken],
+    facts: (&Facts, u64),
     scratch: &mut Scratch,
 ) -> bool {
     let Here { graph, event, bound, .. } = here;
     let Some(most) = bound else { return true };
     let lengths = steps_before(graph, event);
-    let sleeping = sleepers(asleep, graph);
+    let sleeping = sleepers(asleep);
     let foreseen = if sleeping.is_empty() {
         Foreseen::Steps(0, true)
     } else {
         let wakes = |op: &Op| asleep.iter().any(|taken| taken.op.conflicts_with(op));
-        foresee(here, &lengths, thread, &sleeping, wakes)
+        foresee(here, &lengths, thread, &sleeping, wakes, facts)
     };
     let order = order_after(here, lengths, thread, foreseen, asleep, sleeping);
     order.is_some_and(|order| order.cost(most, scratch).is_some())
@@ -137,7 +146,7 @@ fn order_after<'g>(
     let performed = line.events[number..end].iter().map(|event| &graph.events[*event as usize].op);
     let next = line.pending.get(end).filter(|_| announced).map(|(op, _)| op);
     sleeping.remove(thread);
-    wake_by(&mut sleeping, asleep, graph, |taken| {
+    wake_by(&mut sleeping, asleep, |taken| {
         performed.clone().chain(next).any(|op| taken.op.conflicts_with(op))
     });
     let order = PartialOrder::new(graph, marks, lengths, yields).from(event).asleep(sleeping);
@@ -145,26 +154,20 @@ fn order_after<'g>(
 }
 
 /// The threads all of whose next steps sleep. What raced for a cell may be woken by more than conflicts.
-pub(super) fn sleepers(asleep: &[Taken], graph: &Graph) -> ThreadSet {
-    let sleeps = |name: u64| {
-        let mut own = asleep.iter().filter(|taken| taken.step.thread == name).peekable();
-        own.peek().is_some()
-            && own.all(|taken| !taken.ends && taken.racers.is_empty())
-            && covered(asleep, &Step { thread: name, values: Vec::new() })
-    };
-    let threads = (0..graph.threads.len()).filter(|index| sleeps(graph.threads[*index].name));
-    threads.map(|index| ThreadId(index as u32)).collect()
+pub(super) fn sleepers(asleep: &[Taken]) -> ThreadSet {
+    let mut sleepers = ThreadSet::default();
+    for taken in asleep {
+        let mut own = asleep.iter().filter(|other| other.thread == taken.thread);
+        if own.all(|taken| !taken.ends && taken.racers.is_empty())
+            && covered(asleep, &Step { thread: taken.step.thread, values: Vec::new() })
+        {
+            sleepers.insert(taken.thread);
+        }
+    }
+    sleepers
 }
 
 /// Leaves out the threads of steps that something wakes.
-pub(super) fn wake_by(
-    sleeping: &mut ThreadSet,
-    asleep: &[Taken],
-    graph: &Graph,
-    wakes: impl Fn(&Taken) -> bool,
-) {
-    for taken in asleep.iter().filter(|taken| wakes(taken)) {
-        let thread = graph.threads.iter().position(|line| line.name == taken.step.thread);
-        thread.into_iter().for_each(|thread| sleeping.remove(ThreadId(thread as u32)));
-    }
+pub(super) fn wake_by(sleeping: &mut ThreadSet, asleep: &[Taken], wakes: impl Fn(&Taken) -> bool) {
+    asleep.iter().filter(|taken| wakes(taken)).for_each(|taken| sleeping.remove(taken.thread));
 }

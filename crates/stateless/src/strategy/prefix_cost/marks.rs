@@ -23,6 +23,8 @@ struct Line {
     needs: Vec<(u32, u32)>,
     needs_at: Vec<u32>,
     stops: Vec<Stop>,
+    /// The last of these that is [`Why::Free`].
+    free: Option<u32>,
     /// The steps that wait for an object.
     waits: Vec<(u32, ObjectId)>,
     /// For each object the steps that touch it, and how; and all of them in their order.
@@ -30,6 +32,20 @@ struct Line {
     touched: Vec<(u32, ObjectId)>,
     /// The steps that yield.
     yields: Vec<u32>,
+    /// For each step an earlier one of the thread such that the thread, if it was switched to no later, can only be left
+    /// at a cost until the step, and what wakes the step must come after the earlier one; or [`NONE`].
+    repeats: Vec<u32>,
+}
+
+/// No step.
+const NONE: u32 = u32::MAX;
+
+/// Consecutive steps of a thread, up to the last of them, and a step before them: whoever leaves the thread before one of
+/// them pays for it, if the thread was switched to no later than before that step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) first: u32,
+    pub(crate) begun: u32,
 }
 
 /// A step before which a thread may have to be left.
@@ -58,6 +74,10 @@ impl Marks {
         self.checkpoints.get_mut().truncate(common);
         self.lines.resize_with(graph.threads.len(), Line::default);
         for (thread, (marks, line)) in self.lines.iter_mut().zip(&graph.threads).enumerate() {
+            let steps = line.events.len();
+            if marks.needs_at.len() == steps && steps > 0 && (line.events[steps - 1] as usize) < common {
+                continue;
+            }
             let kept = line.events.partition_point(|event| (*event as usize) < common);
             marks.truncate(kept);
             for number in kept..line.events.len() {
@@ -77,7 +97,7 @@ impl Marks {
     }
 
     /// Whether any thread yields.
-    pub(super) fn yields(&self) -> bool {
+    pub(crate) fn yields(&self) -> bool {
         self.lines.iter().any(|line| !line.yields.is_empty())
     }
 
@@ -111,6 +131,22 @@ impl Marks {
         &events[..certain.take_while(|(_, number)| self.needs_only(lengths, thread, *number)).count()]
     }
 
+    /// The longest stretch that ends with a step, and goes back at most to a thread's `earliest`.
+    pub(crate) fn stretch(&self, thread: usize, last: u32, earliest: u32) -> Option<Stretch> {
+        let repeats = &self.lines[thread].repeats;
+        let mut stretch = None;
+        let mut begun = last;
+        for first in (earliest..=last).rev() {
+            let repeated = repeats[first as usize];
+            if repeated < earliest || repeated == NONE {
+                break;
+            }
+            begun = begun.min(repeated);
+            stretch = Some(Stretch { first, begun });
+        }
+        stretch
+    }
+
     /// The steps of a thread, from one on, before which it may have to be left.
     #[inline]
     pub(super) fn stops(&self, thread: usize, from: u32) -> &[Stop] {
@@ -134,7 +170,7 @@ impl Marks {
 
     /// The last of the first so many steps of a thread that touches an object in a way that is asked for.
     #[inline]
-    pub(super) fn last_touch(
+    pub(crate) fn last_touch(
         &self,
         thread: usize,
         length: u32,
@@ -152,7 +188,11 @@ impl Line {
     fn truncate(&mut self, kept: usize) {
         self.needs.truncate(self.needs_at.get(kept).map_or(self.needs.len(), |begin| *begin as usize));
         self.needs_at.truncate(kept);
+        self.repeats.truncate(kept);
         self.stops.truncate(self.stops.partition_point(|stop| (stop.number as usize) < kept));
+        if self.free.is_some_and(|free| free as usize >= kept) {
+            self.free = self.stops.iter().rev().find(|stop| stop.why == Why::Free).map(|stop| stop.number);
+        }
         self.waits.truncate(self.waits.partition_point(|(number, _)| (*number as usize) < kept));
         self.yields.truncate(self.yields.partition_point(|number| (*number as usize) < kept));
         while let Some((_, object)) = self.touched.pop_if(|(number, _)| *number as usize >= kept) {
@@ -163,35 +203,33 @@ impl Line {
     /// Adds a thread's step with this number.
     fn push(&mut self, graph: &Graph, thread: usize, number: usize) {
         let line = &graph.threads[thread];
-        let clock = graph.clock(line.events[number] as usize);
-        let last = number.checked_sub(1).map(|last| line.events[last] as usize);
+        let event = line.events[number] as usize;
         let begin = self.needs.len();
-        let mut need = |other: usize, steps: u32, before: u32| {
-            if steps != before && other != thread {
-                self.needs.push((other as u32, steps));
-            }
-        };
-        match last {
-            Some(last) => {
-                let clocks = clock.iter().zip(graph.clock(last)).enumerate();
-                clocks.for_each(|(other, (steps, before))| need(other, *steps, *before));
-            }
-            None => clock.iter().enumerate().for_each(|(other, steps)| need(other, *steps, 0)),
+        if graph.joins(event) {
+            let last = number.checked_sub(1).map(|last| graph.clock(line.events[last] as usize));
+            let needs =
+                graph.clock(event).iter().enumerate().filter(|(other, steps)| {
+                    *other != thread && **steps != last.map_or(0, |last| last[*other])
+                });
+            self.needs.extend(needs.map(|(other, steps)| (other as u32, *steps)));
         }
         self.needs_at.push(begin as u32);
-        let op = &graph.events[line.events[number] as usize].op;
-        for (object, access) in op.touches() {
-            if self.touches.len() <= object.index() {
-                self.touches.resize_with(object.index() + 1, Vec::new);
-            }
-            self.touches[object.index()].push((number as u32, access));
-            self.touched.push((number as u32, object));
+        let (op, number) = (&graph.events[event].op, number as u32);
+        let (announced, gate) = &line.pending[number as usize];
+        let repeated = match announced.object {
+            Some(object) if announced.also.is_none() => self.last_repeated(announced, object),
+            _ => None,
+        };
+        if let Some(object) = op.object {
+            self.touch(number, object, op.access);
         }
+        if let Some(object) = op.also {
+            self.touch(number, object, Access::Write);
+        }
+        let yielded = number > 0 && self.yields.last() == Some(&(number - 1));
         if op.yields() {
-            self.yields.push(number as u32);
+            self.yields.push(number);
         }
-        let gate = &line.pending[number].1;
-        let yielded = last.is_some_and(|last| graph.events[last].op.yields());
         let why = if gate.timed || gate.needs_signal || yielded {
             Some(Why::Free)
         } else {
@@ -200,8 +238,36 @@ impl Line {
                 why => why.or((self.needs.len() > begin).then_some(Why::Needs)),
             }
         };
-        self.stops.extend(why.map(|why| Stop { number: number as u32, why }));
+        if let Some(why) = why {
+            self.stops.push(Stop { number, why });
+        }
+        if why == Some(Why::Free) {
+            self.free = Some(number);
+        }
+        let waits_for_others = gate.object.is_some() && gate.object != announced.object;
+        let paid = |repeated: &u32| !waits_for_others && self.free.is_none_or(|free| free <= *repeated);
+        self.repeats.push(repeated.filter(paid).unwrap_or(NONE));
     }
+
+    /// The last step such that what conflicts with an operation on an object conflicts with it too.
+    fn last_repeated(&self, op: &Op, object: ObjectId) -> Option<u32> {
+        let touches = self.touches.get(object.index())?;
+        touches.iter().rev().find(|(_, access)| repeats(op, *access)).map(|(number, _)| *number)
+    }
+
+    /// Notes that a step touches an object.
+    fn touch(&mut self, number: u32, object: ObjectId, access: Access) {
+        if self.touches.len() <= object.index() {
+            self.touches.resize_with(object.index() + 1, Vec::new);
+        }
+        self.touches[object.index()].push((number, access));
+        self.touched.push((number, object));
+    }
+}
+
+/// Whether what conflicts with an operation conflicts with a step that has touched its object like this, too.
+pub(super) fn repeats(next: &Op, access: Access) -> bool {
+    access == Access::Write || access == next.access && access == Access::Read
 }
 
 /// Whether an operation may let others go on.
