@@ -25,6 +25,12 @@ impl Fair {
         self.untouched = true;
     }
 
+    /// Becomes what another one is, and keeps its memory.
+    pub(crate) fn copy_from(&mut self, other: &Fair) {
+        self.counts.clone_from(&other.counts);
+        self.untouched = other.untouched;
+    }
+
     pub(crate) fn yielded(&mut self, thread: ThreadId) {
         if thread.index() >= self.counts.len() {
             self.counts.resize(thread.index() + 1, 0);

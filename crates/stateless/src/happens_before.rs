@@ -59,6 +59,13 @@ impl HappensBefore {
         self.hash = 0;
     }
 
+    /// Becomes what another one is, and keeps its memory.
+    pub(crate) fn copy_from(&mut self, other: &HappensBefore) {
+        self.threads.clone_from(&other.threads);
+        self.objects.clone_from(&other.objects);
+        self.hash = other.hash;
+    }
+
     pub(crate) fn hash(&self) -> StateHash {
         StateHash(self.hash)
     }

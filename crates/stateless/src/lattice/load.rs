@@ -123,9 +123,7 @@ impl Lattice {
         let Some(next) = script.plain(ThreadId(last.thread.into()), costs.run) else { return false };
         let (own, index) = (1 << thread, self.steps.len() as u32);
         let Some(entry) = self.objects.get(next.object) else { return false };
-        if usize::from(entry.last().owner) != thread
-            || next.writes && self.disturbs(thread, next.object)
-        {
+        if usize::from(entry.last().owner) != thread || next.writes && self.disturbs(thread, next.object) {
             return false;
         }
         let Some((stand, is_open)) = self.plain_stand(thread, index, &next) else { return false };
