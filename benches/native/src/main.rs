@@ -28,7 +28,7 @@ time, than the steps of the row above. It stays the same where the cost of an ex
 
 const JOBS: &str = "## Jobs
 
-With one job and with two (`--jobs 2`), 2 threads that each take the lock 8 times: executions in a second \
+With one job and with two (`--jobs 2`), 2 threads that each take the lock 8 times, within 8 preemptions: executions in a second \
 of time on the wall, the CPU time of one in microseconds, how many times faster two are; how many times as many executions two searches \
 with one job each run at the same time, which have nothing to do with each other: about as much as can be had of the machine; the part of the \
 executions that had been run when they were asked for, and how many were run ahead for each that was used. What is found, and counted, is \
@@ -36,11 +36,16 @@ the same. The median of 7, by turns.";
 
 const WORK: &str = "## Jobs, of a program that works
 
-The same for 3 threads that each compute 3 times before they take the lock, half a millisecond or so in an execution.";
+The same for 3 threads that each compute and then take the lock, 12 times, half a millisecond or so in an execution, \
+within 2 preemptions, as is the default.";
 
 const LENGTH: &str = "## Jobs, by how long an execution takes
 
 The same for threads that compute for longer and longer.";
+
+/// Preemptions for a program that would be explored too soon within fewer, and as many as a search has by default.
+const MANY: u32 = 8;
+const DEFAULT: u32 = 2;
 
 /// So often one core and two are compared.
 const TIMES: usize = 7;
@@ -79,14 +84,15 @@ fn main() {
     let tables = [
         (THREADS, threads),
         (STEPS, steps),
-        (JOBS, jobs(&program, &Named::ALL, &[[2, 8, 0]], most)),
-        (WORK, jobs(&program, &Named::ALL, &[[3, 3, 50_000]], most * 2 / 5)),
+        (JOBS, jobs(&program, &Named::ALL, &[[2, 8, 0]], MANY, most * 4)),
+        (WORK, jobs(&program, &Named::ALL, &[[3, 12, 12_000]], DEFAULT, most * 2 / 5)),
         (
             LENGTH,
             jobs(
                 &program,
                 &SOME,
-                &[5_000, 10_000, 20_000, 100_000].map(|length| [3, 3, length]),
+                &[1_000, 2_000, 5_000, 25_000].map(|length| [3, 12, length]),
+                DEFAULT,
                 most * 2 / 5,
             ),
         ),
@@ -128,7 +134,13 @@ fn one_of(cores: &libc::cpu_set_t) -> libc::cpu_set_t {
 /// Strategies that stand for others: one with a queue, the default, one that goes depth first.
 const SOME: [(&str, Named); 3] = [("icb", Named::Icb), ("cb-por", Named::CbPor), ("bpor", Named::Bpor)];
 
-fn jobs(program: &Path, strategies: &[(&str, Named)], arguments: &[[u32; 3]], most: u64) -> String {
+fn jobs(
+    program: &Path,
+    strategies: &[(&str, Named)],
+    arguments: &[[u32; 3]],
+    bound: u32,
+    most: u64,
+) -> String {
     let mut table = Table::new(&[
         "strategy",
         "one job",
@@ -144,7 +156,7 @@ fn jobs(program: &Path, strategies: &[(&str, Named)], arguments: &[[u32; 3]], mo
         arguments.iter().flat_map(|at| strategies.iter().map(move |by| (at, by)))
     {
         // By turns, and the middle of each: a machine that is shared is not always as fast.
-        let run = |jobs| measure(program, *arguments, most, *strategy, jobs);
+        let run = |jobs| measure(program, *arguments, bound, most, *strategy, jobs);
         let (pairs, mut apart): (Vec<[Cost; 2]>, Vec<f64>) = (0..TIMES)
             .map(|_| {
                 let pair = [1, 2].map(run);
@@ -185,7 +197,7 @@ fn jobs(program: &Path, strategies: &[(&str, Named)], arguments: &[[u32; 3]], mo
 fn threads(program: &Path, most: u64) -> String {
     let mut table = Table::new(&["threads", "steps", "executions", "a second", "CPU time"]);
     for (threads, rounds) in [(2, 8), (8, 2), (20, 1)] {
-        let cost = measure(program, [threads, rounds, 0], most, Named::Icb, 1);
+        let cost = measure(program, [threads, rounds, 0], MANY, most, Named::Icb, 1);
         table.row(vec![
             threads.to_string(),
             format!("{:.0}", cost.length()),
@@ -201,7 +213,7 @@ fn steps(program: &Path, most: u64) -> String {
     let mut table = Table::new(&["steps", "executions", "a second", "CPU time", "a step more"]);
     let mut before: Option<Cost> = None;
     for rounds in [8, 32, 128, 512] {
-        let cost = measure(program, [2, rounds, 0], most / 2, Named::Icb, 1);
+        let cost = measure(program, [2, rounds, 0], MANY, most / 2, Named::Icb, 1);
         let more = before.as_ref().map_or_else(String::new, |before| {
             let time = cost.microseconds() - before.microseconds();
             format!("{:.2}", time / (cost.length() - before.length()))
@@ -222,6 +234,7 @@ fn steps(program: &Path, most: u64) -> String {
 fn measure(
     program: &Path,
     [threads, rounds, length]: [u32; 3],
+    bound: u32,
     most: u64,
     strategy: Named,
     jobs: u32,
@@ -230,7 +243,7 @@ fn measure(
     let program = program.arguments([threads, rounds, length].map(|number| number.to_string())).jobs(jobs);
     let search = Search {
         strategy,
-        parameters: Parameters { delays: 8, ..Parameters::bounded(8) },
+        parameters: Parameters { delays: bound, ..Parameters::bounded(bound) },
         max_executions: Some(most),
         ..Search::default()
     };
