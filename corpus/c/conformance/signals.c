@@ -10,11 +10,9 @@ static int handled;
 
 static void handle(int signal) { handled += signal == SIGUSR1; }
 
-static void *waits(void *argument) {
-    int signal = 0;
-    SAY(sigwait(&set, &signal));
-    SAY_NUMBER(signal == SIGUSR1);
-    return argument;
+static void *waits(void *got) {
+    sigwait(&set, got);
+    return NULL;
 }
 
 static int is_pending(void) {
@@ -27,19 +25,24 @@ int main(void) {
     struct timespec soon = {0, 1000}, wrong = {0, -1};
     siginfo_t information;
     pthread_t thread;
-    int signal;
+    int signal = 0, sent;
 
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
     sigaddset(&set, SIGUSR2);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 
-    pthread_create(&thread, NULL, waits, NULL);
-    SAY(pthread_kill(thread, SIGUSR1));
+    // Nothing is printed while there are two threads, whose order is not known.
+    pthread_create(&thread, NULL, waits, &signal);
+    sent = pthread_kill(thread, SIGUSR1);
     pthread_join(thread, NULL);
-    pthread_create(&thread, NULL, waits, NULL);
-    SAY_ERRNO(kill(getpid(), SIGUSR1));
+    SAY(sent);
+    SAY_NUMBER(signal == SIGUSR1);
+    pthread_create(&thread, NULL, waits, &signal);
+    sent = kill(getpid(), SIGUSR2);
     pthread_join(thread, NULL);
+    SAY(sent);
+    SAY_NUMBER(signal == SIGUSR2);
 
     SAY_ERRNO(kill(getpid(), SIGUSR2));
     SAY_NUMBER(sigwaitinfo(&set, &information) == SIGUSR2);

@@ -37,7 +37,7 @@ impl Words<'_> {
             let owner = self.mirror.threads.iter().position(|thread| thread.object as usize == index);
             return owner.map_or_else(|| "a thread".into(), |owner| self.thread(owner));
         }
-        if state.kind == object::SIGNALS {
+        if state.kind == object::PROCESS {
             return "the process".into();
         }
         match self.symbols.variable(state.address, size) {

@@ -281,6 +281,13 @@ impl<'a> NativeExecution<'a> {
         self.step.note = record[2];
         self.step.numbers = [record[3], record[4]];
         let performed = &self.step.operation;
+        if performed.timed_out
+            && self.mirror.exiting
+            && let Some(thread) = self.mirror.threads.get_mut(self.current as usize)
+        {
+            thread.late = true;
+            self.mirror.update(self.current as usize);
+        }
         if record[2] == note::NOBODY_WAITS
             && let Some(object) = (performed.object as usize).checked_sub(1)
             && let Some(condvar) = self.mirror.objects.get_mut(object)
@@ -329,6 +336,7 @@ impl<'a> NativeExecution<'a> {
                     gate: protocol::Gate::OPEN,
                     places: [0; 3],
                     signalled: false,
+                    late: false,
                     ended: false,
                 });
                 self.mirror.alive += 1;

@@ -3,7 +3,7 @@
 use selvedge_core::{Access, MemoryOrder, ObjectId, Op, OpKind, ThreadId, ThreadSet};
 use selvedge_stateless::Gate;
 
-use crate::protocol::{self, access, object, op, order, test};
+use crate::protocol::{self, access, object, order, test};
 
 /// A thread of the program.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub(crate) struct Thread {
     pub(crate) gate: protocol::Gate,
     pub(crate) places: [u64; 3],
     pub(crate) signalled: bool,
+    /// A wait of its has run out while the process was about to exit: no other will.
+    pub(crate) late: bool,
     pub(crate) ended: bool,
 }
 
@@ -76,7 +78,7 @@ impl Mirror {
             };
         let open = condition && (!gate.needs_signal || thread.signalled);
         let timed = !open && gate.timed && (!gate.needs_signal || condition);
-        let rests = self.exiting && (timed || op::yields(thread.pending.kind));
+        let rests = timed && thread.late;
         self.enabled.set(ThreadId(index as u32), (open || timed) && !rests);
         self.waiting.set(ThreadId(index as u32), timed && !rests);
     }
@@ -196,6 +198,7 @@ pub(crate) fn object_kind(kind: u8) -> (&'static str, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::op;
 
     #[test]
     fn operations_come_out_as_they_went_in() {

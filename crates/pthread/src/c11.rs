@@ -3,8 +3,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::protocol::{Op, op};
-use crate::runtime::{is_on, visible};
+use crate::runtime::is_on;
 use crate::site::frame;
 use crate::sys::{EBUSY, ETIMEDOUT, Timespec, real};
 use crate::{cond, key, mutex, thread, time};
@@ -86,7 +85,7 @@ pub(crate) unsafe extern "C-unwind" fn thrd_exit(status: c_int) -> ! {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn thrd_yield() {
     if is_on() {
-        visible(Op::local(op::YIELD), frame!());
+        thread::yields(frame!());
     }
 }
 

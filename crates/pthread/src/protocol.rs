@@ -266,8 +266,8 @@ pub(crate) mod object {
     pub(crate) const ATOMIC: u8 = 8;
     pub(crate) const CELL: u8 = 9;
     pub(crate) const ATOMIC_SECTION: u8 = 10;
-    /// Signals to the process.
-    pub(crate) const SIGNALS: u8 = 11;
+    /// Signals to the process, and its exit.
+    pub(crate) const PROCESS: u8 = 11;
 }
 
 /// What can go wrong.

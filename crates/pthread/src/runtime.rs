@@ -41,6 +41,9 @@ pub(crate) enum Phase {
 pub(crate) const MAX_THREADS: usize = 1024;
 const MAX_OBJECTS: usize = 1 << OBJECT_BITS;
 
+/// The word of the object of the exit, once a thread has called `exit`.
+const EXITING: u64 = 1;
+
 /// No thread, as the next of a list.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
@@ -55,6 +58,8 @@ pub(crate) struct Thread {
     pub(crate) ended: bool,
     enabled: bool,
     waiting: bool,
+    /// A wait of its has run out while the process was about to exit: no other will.
+    late: bool,
     /// It runs to its first operation, and then its creator goes on.
     starting: bool,
     creator: u32,
@@ -139,6 +144,8 @@ pub(crate) struct Runtime {
     pub(crate) steps: u32,
     /// The object of atomic sections, plus 1.
     pub(crate) section: u32,
+    /// The object of the process's exit, plus 1.
+    exit: u32,
     /// The object of signals to the process, plus 1, and those that it was sent while they were blocked.
     pub(crate) signals: u32,
     pub(crate) pending_signals: u64,
@@ -162,6 +169,7 @@ const NEW_THREAD: Thread = Thread {
     ended: false,
     enabled: false,
     waiting: false,
+    late: false,
     starting: false,
     creator: 0,
     now: 0,
@@ -214,6 +222,7 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     nondet: (0, 0),
     steps: 0,
     section: 0,
+    exit: 0,
     signals: 0,
     pending_signals: 0,
     has_robust: false,
@@ -311,6 +320,7 @@ pub(crate) fn visible_when(operation: Op, gate: Gate, frame: Frame) -> bool {
     }
     if timed_out {
         runtime.threads[me as usize].waiting = false;
+        runtime.threads[me as usize].late = runtime.exiting;
         runtime.performed.timed_out = true;
     }
     if runtime.time_passes {
@@ -532,6 +542,29 @@ impl Runtime {
         }
     }
 
+    /// The object of the process's exit.
+    pub(crate) fn exit_object(&mut self) -> u32 {
+        if self.exit == 0 {
+            self.exit = self.new_object(crate::protocol::object::PROCESS, 0, 0) + 1;
+        }
+        self.exit - 1
+    }
+
+    /// A yield or a sleep, which is possible until the process is about to exit: then the thread is at rest. So its order
+    /// with the exit matters.
+    pub(crate) fn pause(&mut self, kind: u8) -> (Op, Gate) {
+        if self.phase == Phase::Leaving || self.threads[self.current as usize].atomic > 0 {
+            return (Op::local(kind), Gate::OPEN);
+        }
+        let exit = self.exit_object();
+        (Op::on(kind, access::READ, exit), Gate::clear(exit, EXITING))
+    }
+
+    /// An exit: of several, which is first matters, and so does who has paused before.
+    pub(crate) fn leaving(&mut self, operation: Op) -> Op {
+        if self.alive == 1 { operation } else { operation.with(self.exit_object()) }
+    }
+
     /// Works out anew whether a thread can go on.
     pub(crate) fn update(&mut self, thread: u32) {
         let state = &self.threads[thread as usize];
@@ -540,8 +573,8 @@ impl Runtime {
         }
         let open = self.is_open(thread);
         let timed = !open && self.time_may_run_out(thread);
-        // While the process waits to exit, a thread that sleeps or waits for time to pass is at rest.
-        let rests = self.exiting && (timed || op::yields(state.pending.kind));
+        // While the process waits to exit, a thread that waits for time to pass again and again is at rest.
+        let rests = timed && state.late;
         let state = &mut self.threads[thread as usize];
         state.enabled = (open || timed) && !rests;
         state.waiting = timed && !rests;
@@ -678,9 +711,14 @@ impl Runtime {
     /// The current thread's last step is under way: it ends, and another takes over. Returns in the thread that does
     /// what is left to do when all have ended.
     pub(crate) fn end_thread(&mut self) {
-        let me = self.current;
-        let object = self.threads[me as usize].object;
+        let object = self.threads[self.current as usize].object;
         self.set_word(object, 1, 0);
+        self.pass_on();
+    }
+
+    /// The current thread takes no more steps, unless to end the process.
+    fn pass_on(&mut self) {
+        let me = self.current;
         self.mark_ended(me);
         let next = self.next();
         if next == me {
@@ -699,20 +737,19 @@ impl Runtime {
     }
 
     /// As [`end_thread`](Runtime::end_thread), for the thread that ends the process: returns, in this thread, when
-    /// every other thread has ended or is at rest.
+    /// every other thread has ended or is at rest. Nobody sees it end: who waits for that waits until the process is gone.
     pub(crate) fn end_process(&mut self, status: c_int) {
         if self.exiting {
             // Another thread did so before; that one exits.
-            return self.end_thread();
+            return self.pass_on();
         }
         let me = self.current;
         self.exiting = true;
         self.exiter = me;
         self.log([head(tag::EXIT, me), status as u64, 0, 0, 0, 0, 0, 0]);
-        for thread in 0..self.thread_count {
-            self.update(thread);
-        }
-        self.end_thread();
+        let exit = self.exit_object();
+        self.set_word(exit, EXITING, 0);
+        self.pass_on();
     }
 
     /// The virtual time of the current thread.

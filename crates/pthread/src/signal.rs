@@ -21,7 +21,7 @@ type SignalSet = u64;
 fn process() -> u32 {
     let runtime = rt();
     if runtime.signals == 0 {
-        runtime.signals = runtime.new_object(object::SIGNALS, 0, 0) + 1;
+        runtime.signals = runtime.new_object(object::PROCESS, 0, 0) + 1;
     }
     runtime.signals - 1
 }

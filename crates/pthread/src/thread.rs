@@ -81,7 +81,8 @@ pub(crate) fn leave(status: c_int, frame: Frame) {
     }
     let me = runtime.current;
     let object = runtime.threads[me as usize].object;
-    visible(Op::on(op::END, access::WRITE, object), frame);
+    let operation = rt().leaving(Op::on(op::END, access::WRITE, object));
+    visible(operation, frame);
     rt().end_process(status);
     let runtime = rt();
     assert!(runtime.phase == Phase::Leaving, "a thread that has ended goes on only to end the process");
@@ -435,6 +436,12 @@ pub(crate) unsafe extern "C-unwind" fn gettid() -> c_int {
     unsafe { real!(c"gettid", fn() -> c_int)() }
 }
 
+/// Lets others run.
+pub(crate) fn yields(frame: Frame) {
+    let (operation, gate) = rt().pause(op::YIELD);
+    visible_when(operation, gate, frame);
+}
+
 /// `sched_yield`.
 ///
 /// # Safety
@@ -442,7 +449,7 @@ pub(crate) unsafe extern "C-unwind" fn gettid() -> c_int {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn sched_yield() -> c_int {
     if is_on() {
-        visible_when(Op::local(op::YIELD), Gate::OPEN, frame!());
+        yields(frame!());
         return 0;
     }
     // SAFETY: passed on.
@@ -456,7 +463,7 @@ pub(crate) unsafe extern "C-unwind" fn sched_yield() -> c_int {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_yield() -> c_int {
     if is_on() {
-        visible_when(Op::local(op::YIELD), Gate::OPEN, frame!());
+        yields(frame!());
     }
     0
 }

@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use crate::cancel;
-use crate::protocol::{Gate, Op, op};
+use crate::protocol::op;
 use crate::runtime::{is_on, rt};
 use crate::site::{Frame, frame};
 use crate::sys::{EINVAL, Timespec, real, set_errno};
@@ -61,7 +61,8 @@ fn timespec(nanoseconds: u64) -> Timespec {
 /// Sleeps until a moment: others may run for as long as they like.
 fn sleep_until(moment: u64, frame: Frame) {
     cancel::act(frame);
-    cancel::visible_when(Op::local(op::SLEEP), Gate::OPEN, frame);
+    let (operation, gate) = rt().pause(op::SLEEP);
+    cancel::visible_when(operation, gate, frame);
     rt().pass_time(moment);
 }
 

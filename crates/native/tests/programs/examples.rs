@@ -95,6 +95,14 @@ fn every_example_is_as_it_says() {
     }
 }
 
+/// What a thread does before the process exits is not what it does after that.
+#[test]
+fn every_strategy_tells_orders_with_the_exit_apart() {
+    for name in ["two_exits", "asleep_at_exit", "waits_at_exit", "exit_in_thread"] {
+        check(&format!("examples/{name}.c"), &["bpor", "dpor", "optimal"]);
+    }
+}
+
 /// Of the strategies, only those that go by preemptions say how few are needed.
 #[test]
 fn every_strategy_finds_a_bug() {
