@@ -203,6 +203,25 @@ fn a_program_that_is_not_deterministic_is_an_error_with_the_first_difference() {
 }
 
 #[test]
+fn one_execution_is_run_twice_before_a_program_is_said_to_be_right() {
+    for fails in [false, true] {
+        let runs = Counter::new(0);
+        let error = Checker::new()
+            .try_explore(move || {
+                let x = AtomicUsize::new(0);
+                let again = runs.fetch_add(1, SeqCst) > 0;
+                assert!(!(again && fails), "the second time");
+                if again {
+                    x.store(7, SeqCst);
+                }
+                x.load(SeqCst);
+            })
+            .unwrap_err();
+        assert!(matches!(error, Error::Nondeterministic { .. }), "{error}");
+    }
+}
+
+#[test]
 fn a_thread_that_is_never_joined_runs_to_its_end() {
     let outcome = Checker::new().explore(|| {
         thread::spawn(|| {

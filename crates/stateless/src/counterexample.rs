@@ -232,8 +232,8 @@ pub(crate) fn step_limit<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> S
             ViolationKind::Livelock,
             format!(
                 "{} spins without yielding: its last {} steps only look at shared state, and no other thread \
-                 is given a chance to change it. Call selvedge::hint::spin_loop() or \
-                 selvedge::thread::yield_now() in the loop",
+                 is given a chance to change it. Yield in the loop: selvedge::hint::spin_loop() or \
+                 selvedge::thread::yield_now() in Rust, sched_yield() in C",
                 names[0],
                 tail.len()
             ),
@@ -243,7 +243,7 @@ pub(crate) fn step_limit<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> S
             ViolationKind::StepLimit,
             format!(
                 "the execution has not ended after {limit} steps ({} ran last). If it would end, raise the \
-                 limit with max_steps; if it waits for another thread in a loop, yield in it",
+                 limit (max_steps in Rust, --max-steps of the command); if it waits for another thread in a loop, yield in it",
                 names.join(" and ")
             ),
         )
@@ -289,7 +289,7 @@ pub(crate) fn first_difference<E: Execution + ?Sized>(
                 if let (Some(a), Some(b)) = (first.get(same), steps.get(same)) {
                     answer = Some(Error::Nondeterministic {
                         step: same,
-                        difference: format!("first \"{}\", then \"{}\"", words(a), words(b)),
+                        difference: format!("first \"{}\", then \"{}\"", words(a, b), words(b, a)),
                         location: b.location.clone(),
                     });
                     break;
@@ -301,8 +301,12 @@ pub(crate) fn first_difference<E: Execution + ?Sized>(
     answer.unwrap_or_else(impossible)
 }
 
-fn words(step: &Step) -> String {
+/// A step, and whose it is where another was somebody else's.
+fn words(step: &Step, other: &Step) -> String {
     let mut text = step.op.clone();
+    if step.thread != other.thread {
+        text.push_str(&format!(" by thread {}", step.thread));
+    }
     if let Some(value) = &step.value {
         text.push_str(&format!(" ({value})"));
     }

@@ -212,7 +212,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         let began = Instant::now();
         let mut budget = Budget { began, reported: began, executions: 0 };
         let (mut rows, mut first_violation) = (Vec::new(), None);
-        let mut prefix = Prefix::default();
+        let (mut prefix, mut first) = (Prefix::default(), Prefix::default());
         let mut bound = strategy.bound();
         self.observer.on = strategy.wants_pending();
         let gap = loop {
@@ -242,6 +242,10 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             let end = end?;
             budget.executions += 1;
             self.count(&end, budget.executions);
+            if budget.executions == 1 {
+                first = Prefix::of(self.record.decisions().to_vec());
+                first.expect = self.record.points().last().map(|point| point.fingerprint);
+            }
             let finished = self.finished(&prefix, &end);
             strategy.finished(&finished);
             if let End::Stopped(mut stop) = end {
@@ -292,11 +296,28 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 covered: None,
             }),
             (None, None, Some(bounds)) => {
+                self.goes_the_same(&first)?;
                 self.final_rows(strategy, &mut rows, &budget);
                 Verdict::Holds(self.guarantee(bounds, !strategy.cut()))
             }
         };
         Ok(Outcome { verdict, rows, statistics: self.statistics(&budget) })
+    }
+
+    /// Runs the first execution again, which must go as it went: a search of few executions might not find out otherwise that
+    /// the program is not deterministic.
+    fn goes_the_same(&mut self, first: &Prefix) -> Result<(), Error> {
+        let fair_cut = self.fair_cut;
+        let end = self.run(first, &mut |_| Choice::Prune, None)?;
+        self.fair_cut = fair_cut;
+        match end {
+            End::Stopped(stop) => Err(Error::Nondeterministic {
+                step: first.decisions.len(),
+                difference: format!("the first time nothing went wrong, and now: {}", stop.message),
+                location: stop.location,
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Finds out what a strategy that strays will most likely decide in the next execution, where that is of use.
