@@ -153,19 +153,20 @@ impl Stand {
 }
 
 impl Lattice {
-    /// Where a thread stands after its next step, of this number, which touches an object that is its own, if that is
+    /// Where a thread stands after its next step, which touches an object that is its own, if that is
     /// somewhere nothing but what it waits for can keep it from going on, no preemption has become certain since it stood
     /// where it stands, and whoever runs next preempts it as much or as little as there. Says, too, whether it waits for
     /// nothing.
     #[inline(always)]
-    pub(super) fn plain_stand(&self, thread: usize, index: u32, next: &Plain<'_>) -> Option<(Stand, bool)> {
+    pub(super) fn plain_stand(&self, thread: usize, next: &Plain<'_>) -> Option<(Stand, bool)> {
         let before = self.stand(thread);
         let waited = before.has_unless() && before.unless.0 as usize == next.object && next.writes;
         let counted = self.counted[thread].until > before.counted;
         if counted || !before.left() && (!waited || before.seen >= before.uncounted()) {
             return None;
         }
-        let mut stand = Stand { last: index, flags: before.flags & Stand::INSTEAD, ..*before };
+        let last = self.steps.len() as u32;
+        let mut stand = Stand { last, flags: before.flags & Stand::INSTEAD, ..*before };
         let gate = next.gate;
         if gate.is_open() {
             stand.flags |= Stand::OPEN | Stand::LEFT;
