@@ -342,7 +342,7 @@ impl Step {
     /// Its changes of words.
     #[inline]
     fn changes<'a>(&self, all: &'a [Change]) -> &'a [Change] {
-        &all[self.changes as usize..][..usize::from(self.changed)]
+        if self.changed == 0 { &[] } else { &all[self.changes as usize..][..usize::from(self.changed)] }
     }
 }
 
@@ -478,14 +478,17 @@ impl Lattice {
         if !each(self.masks.frontier & !own).all(is_beyond) {
             return None;
         }
-        let slid = Slid { thread, taken: self.taken[thread], hash: self.hash, least: self.least, masks: self.masks };
+        let slid =
+            Slid { thread, taken: self.taken[thread], hash: self.hash, least: self.least, masks: self.masks };
         let last = self.covered[thread] + 1;
         let mut taken = slid.taken;
         while taken > last {
             let step = &self.steps[self.lines[thread].stands[taken as usize].last as usize];
             let changes = step.changes(&self.changes);
             let others = self.masks.waiting & !own;
-            if !step.calm || changes.iter().any(|change| self.objects[change.object as usize].waiters & others != 0) {
+            if !step.calm
+                || changes.iter().any(|change| self.objects[change.object as usize].waiters & others != 0)
+            {
                 break;
             }
             let object = &mut self.objects[step.touch.object as usize];
@@ -509,7 +512,9 @@ impl Lattice {
         // It can go on, because it did.
         self.masks.enabled |= own;
         debug_assert!(self.can_go_on(thread) == Can::Now, "it went on");
-        debug_assert!(each(self.masks.frontier & !own).all(|other| self.preempted(other, Runs::Last, most) > most));
+        debug_assert!(
+            each(self.masks.frontier & !own).all(|other| self.preempted(other, Runs::Last, most) > most)
+        );
         Some(slid)
     }
 
@@ -664,7 +669,8 @@ impl Lattice {
             let taken = &mut self.taken[usize::from(step.thread)];
             *taken = by(*taken, true);
             let also = self.more.get(step.more as usize).map(|more| &more.also);
-            for touch in [Some(&step.touch), also].into_iter().flatten().filter(|touch| touch.object != NONE) {
+            for touch in [Some(&step.touch), also].into_iter().flatten().filter(|touch| touch.object != NONE)
+            {
                 let object = &mut self.objects[touch.object as usize];
                 object.written = by(object.written, touch.writes);
                 object.all ^= touch.action;

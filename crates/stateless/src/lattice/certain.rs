@@ -179,7 +179,8 @@ impl Lattice {
         }
         stand.gates += 1;
         stand.flags |= Stand::WAITS | Stand::GATED | Stand::UNLESS;
-        stand.unless = (awaited as u32, entry.last().writes + u32::from(awaited == next.object && next.writes));
+        stand.unless =
+            (awaited as u32, entry.last().writes + u32::from(awaited == next.object && next.writes));
         Some((stand, false))
     }
 
@@ -272,7 +273,10 @@ impl Lattice {
     #[inline]
     pub(super) fn pressed(&self, thread: usize) -> (u32, bool) {
         let left = (self.masks.left | self.masks.unless & self.masks.enabled) >> thread & 1 == 1;
-        (self.stand(thread).preempted, left && (self.masks.left >> thread & 1 == 1 || self.is_as_it_was(thread)))
+        (
+            self.stand(thread).preempted,
+            left && (self.masks.left >> thread & 1 == 1 || self.is_as_it_was(thread)),
+        )
     }
 
     /// Whether a thread that writes an object now takes away that another is certainly preempted.

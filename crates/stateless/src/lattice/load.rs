@@ -121,7 +121,8 @@ impl Lattice {
         }
         let (thread, costs) = (usize::from(last.thread), last.costs);
         let Some(next) = script.plain(ThreadId(last.thread.into()), costs.run) else { return false };
-        if !self.knows(thread, next.object, next.writes) || next.writes && self.disturbs(thread, next.object) {
+        if !self.knows(thread, next.object, next.writes) || next.writes && self.disturbs(thread, next.object)
+        {
             return false;
         }
         let Some((stand, is_open)) = self.plain_stand(thread, &next) else { return false };
@@ -250,11 +251,12 @@ impl Lattice {
         let last = object.last();
         usize::from(last.owner) == thread
             || last.owner == ANYBODY
-            || !writes && self.steps.get(last.last_write as usize).is_none_or(|write| {
-                let clock = &self.clocks[self.stand(thread).row as usize * self.stride..];
-                let by = usize::from(write.thread);
-                by == thread || write.number < clock[by]
-            })
+            || !writes
+                && self.steps.get(last.last_write as usize).is_none_or(|write| {
+                    let clock = &self.clocks[self.stand(thread).row as usize * self.stride..];
+                    let by = usize::from(write.thread);
+                    by == thread || write.number < clock[by]
+                })
     }
 
     /// Notes what the next step of a thread does to an object.
