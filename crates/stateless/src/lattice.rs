@@ -3,8 +3,8 @@
 //!
 //! The graph is made step by step from what was recorded, once for what two executions that follow each other have in
 //! common. Most steps depend on nothing that their thread had not seen already. Such a step has the clock of the one
-//! before, and if it changes nothing that another thread waits for, little more than itself is noted of it. The hashes
-//! of objects are brought up to date only where a walk leaves the execution.
+//! before, and as long as the thread goes on like that, what is certain of the others stays as it is: such steps are
+//! added without looking at anything but themselves and their object.
 
 mod certain;
 mod load;

@@ -125,7 +125,7 @@ impl Lattice {
         {
             return false;
         }
-        let Some((stand, is_open)) = self.plain_stand(thread, &next) else { return false };
+        let Some(stand) = self.plain_stand(thread, &next) else { return false };
         let forced = self.forced(thread, costs.least);
         debug_assert_eq!((costs.least, forced, self.one_way), self.weigh(thread, costs.run, true));
         let number = self.taken[thread];
@@ -144,7 +144,7 @@ impl Lattice {
         self.taken[thread] = number + 1;
         self.length += 1;
         self.hash = next.after;
-        self.take_plain_stand(thread, stand, is_open, next.gate);
+        self.take_plain_stand(thread, stand, next.gate);
         self.steps.push(Step {
             after: next.after,
             touch,
