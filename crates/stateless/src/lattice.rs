@@ -3,8 +3,8 @@
 //!
 //! The graph is made step by step from what was recorded, once for what two executions that follow each other have in
 //! common. Most steps depend on nothing that their thread had not seen already. Such a step has the clock of the one
-//! before, and if it changes nothing that another thread waits for, little more than itself is noted of it. The hashes
-//! of objects are brought up to date only where a walk leaves the execution.
+//! before, and as long as the thread goes on like that, what is certain of the others stays as it is: such steps are
+//! added without looking at anything but themselves and their object.
 
 mod certain;
 mod load;
@@ -342,7 +342,7 @@ impl Step {
     /// Its changes of words.
     #[inline]
     fn changes<'a>(&self, all: &'a [Change]) -> &'a [Change] {
-        &all[self.changes as usize..][..usize::from(self.changed)]
+        if self.changed == 0 { &[] } else { &all[self.changes as usize..][..usize::from(self.changed)] }
     }
 }
 
@@ -468,11 +468,14 @@ impl Lattice {
     /// Takes the last steps of a thread back that a state was come to by, as long as there is nothing else to do there, and
     /// no other way to come there is within the bound. Says how many.
     pub(crate) fn slide_back(&mut self, thread: usize) -> Option<Slid> {
-        let most = self.most?;
         let own = 1 << thread;
-        let idle = (self.masks.enabled | self.masks.timed) & !own == 0 && !self.has_yields;
+        let idle = (self.masks.enabled | self.masks.timed) & !own == 0;
+        if !idle || self.has_yields || !self.steps[self.last_event(thread) as usize].calm {
+            return None;
+        }
+        let most = self.most?;
         let is_beyond = |other: usize| self.preempted(other, Runs::Last, most) > most;
-        if !idle || !each(self.masks.frontier & !own).all(is_beyond) {
+        if !each(self.masks.frontier & !own).all(is_beyond) {
             return None;
         }
         let slid =
@@ -786,44 +789,30 @@ impl Lattice {
         }
         let end = self.latest(self.masks.frontier).map_or(0, |last| self.last_event(last) as usize + 1);
         let mut run = self.last_event(last) as usize + 1;
-        if run < end {
-            // If something depends on a part of its last run, then that is not its last one.
-            let first = self.lines[last].stands[self.covered[last] as usize + 1].last as usize;
-            let is_part = |step: usize| usize::from(self.steps[step].thread) == last;
-            if (first.saturating_sub(1)..run).all(is_part) {
+        if run == end {
+            run = 0;
+        } else if let Some(covered) = self.covered[last].checked_sub(1) {
+            // If something depends on a step of its last run, then that cannot be put last.
+            let covered = self.lines[last].stands[covered as usize + 1].last as usize;
+            if self.steps[covered..run].iter().all(|step| usize::from(step.thread) == last) {
                 return None;
             }
-        } else {
-            run = 0;
         }
         let mut undone = std::mem::take(&mut self.undone);
         let (mut left, mut next, mut cost) = (self.length, next, 0);
-        let mut step = end;
+        while run > 0 && usize::from(self.steps[run - 1].thread) == last && cost <= budget {
+            run -= 1;
+            cost += self.undo(run, next, budget, &mut undone);
+            (left, next) = (left - 1, last);
+        }
         // As long as something before this step is not here.
+        let mut step = end;
         while left < step && cost <= budget {
-            // The last run first, and then the others.
-            let is_part = |run: usize| usize::from(self.steps[run - 1].thread) == last;
-            let at = if run > 0 && is_part(run) && self.taken[last] > self.covered[last] {
-                run -= 1;
-                run
-            } else {
-                (run, step) = (0, step - 1);
-                step
-            };
-            let Step { thread, number, .. } = self.steps[at];
-            let thread = usize::from(thread);
-            if number < self.taken[thread] {
-                cost += u32::from(thread != next && self.can_go_on(thread) == Can::Now);
-                self.taken[thread] -= 1;
-                for &Change { object, difference, .. } in self.steps[at].changes(&self.changes) {
-                    let word = &mut self.objects[object as usize].word;
-                    *word = word.wrapping_sub(difference);
-                }
-                undone.push(at as u32);
-                (left, next) = (left - 1, thread);
-                if self.can_go_on(thread) == Can::Not {
-                    cost = budget + 1;
-                }
+            step -= 1;
+            let Step { thread, number, .. } = self.steps[step];
+            if number < self.taken[usize::from(thread)] {
+                cost += self.undo(step, next, budget, &mut undone);
+                (left, next) = (left - 1, thread.into());
             }
         }
         if let Some(last) = left.checked_sub(1).map(|last| &self.steps[last]).filter(|_| cost <= budget) {
@@ -841,6 +830,21 @@ impl Lattice {
         }
         self.undone = undone;
         (cost <= budget).then_some(cost)
+    }
+
+    /// Takes a step back, as far as who can go on depends on it. Says what it costs to go on with a thread after it; more than
+    /// the budget if it could not have been taken.
+    #[inline(always)]
+    fn undo(&mut self, step: usize, next: usize, budget: u32, undone: &mut Vec<u32>) -> u32 {
+        let thread = usize::from(self.steps[step].thread);
+        let price = u32::from(thread != next && self.can_go_on(thread) == Can::Now);
+        self.taken[thread] -= 1;
+        for &Change { object, difference, .. } in self.steps[step].changes(&self.changes) {
+            let word = &mut self.objects[object as usize].word;
+            *word = word.wrapping_sub(difference);
+        }
+        undone.push(step as u32);
+        if self.can_go_on(thread) == Can::Not { budget + 1 } else { price }
     }
 
     /// The threads whose last step nothing depends on.

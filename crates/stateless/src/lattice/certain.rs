@@ -153,23 +153,22 @@ impl Stand {
 }
 
 impl Lattice {
-    /// Where a thread stands after its next step, of this number, which touches an object that is its own, if that is
-    /// somewhere nothing but what it waits for can keep it from going on, no preemption has become certain since it stood
-    /// where it stands, and whoever runs next preempts it as much or as little as there. Says, too, whether it waits for
-    /// nothing.
+    /// Where a thread stands after its next step, which depends on nothing new, if whoever runs next preempts it there as it
+    /// does where the thread stands now, and no preemption becomes certain with the step.
     #[inline(always)]
-    pub(super) fn plain_stand(&self, thread: usize, index: u32, next: &Plain<'_>) -> Option<(Stand, bool)> {
+    pub(super) fn plain_stand(&self, thread: usize, next: &Plain<'_>) -> Option<Stand> {
         let before = self.stand(thread);
         let waited = before.has_unless() && before.unless.0 as usize == next.object && next.writes;
         let counted = self.counted[thread].until > before.counted;
         if counted || !before.left() && (!waited || before.seen >= before.uncounted()) {
             return None;
         }
-        let mut stand = Stand { last: index, flags: before.flags & Stand::INSTEAD, ..*before };
+        let last = self.steps.len() as u32;
+        let mut stand = Stand { last, flags: before.flags & Stand::INSTEAD, ..*before };
         let gate = next.gate;
         if gate.is_open() {
             stand.flags |= Stand::OPEN | Stand::LEFT;
-            return Some((stand, true));
+            return Some(stand);
         }
         let awaited = gate.object.filter(|_| !gate.needs_signal && !gate.timed)?.index();
         let entry = self.objects.get(awaited)?;
@@ -180,17 +179,17 @@ impl Lattice {
         stand.flags |= Stand::WAITS | Stand::GATED | Stand::UNLESS;
         stand.unless =
             (awaited as u32, entry.last().writes + u32::from(awaited == next.object && next.writes));
-        Some((stand, false))
+        Some(stand)
     }
 
     /// Notes that a thread stands there now.
     #[inline(always)]
-    pub(super) fn take_plain_stand(&mut self, thread: usize, stand: Stand, is_open: bool, gate: &Gate) {
+    pub(super) fn take_plain_stand(&mut self, thread: usize, stand: Stand, gate: &Gate) {
         let own = 1 << thread;
         let line = &mut self.lines[thread];
         let before = line.stands.last().map_or(0, |before| before.flags);
         line.stands.push(stand);
-        if is_open {
+        if stand.open() {
             if before != stand.flags {
                 self.least += 1;
                 self.masks.left |= own;

@@ -111,8 +111,8 @@ impl Lattice {
         self.stride = width;
     }
 
-    /// Adds the next step, if its thread goes on, knows all that was done to the object that it touches, and what is certain
-    /// of other threads is as it was. Says whether that is so.
+    /// Adds the next step, if its thread goes on, knows all that the step depends on, and what is certain of other threads is
+    /// as it was. Says whether that is so.
     #[inline(always)]
     fn load_plain<'a>(&mut self, script: &mut impl Script<'a>) -> bool {
         let [.., before, last] = &self.steps[..] else { return false };
@@ -121,22 +121,21 @@ impl Lattice {
         }
         let (thread, costs) = (usize::from(last.thread), last.costs);
         let Some(next) = script.plain(ThreadId(last.thread.into()), costs.run) else { return false };
-        let (own, index) = (1 << thread, self.steps.len() as u32);
-        let Some(entry) = self.objects.get(next.object) else { return false };
-        if usize::from(entry.last().owner) != thread || next.writes && self.disturbs(thread, next.object) {
+        if !self.knows(thread, next.object, next.writes) || next.writes && self.disturbs(thread, next.object)
+        {
             return false;
         }
-        let Some((stand, is_open)) = self.plain_stand(thread, index, &next) else { return false };
+        let Some(stand) = self.plain_stand(thread, &next) else { return false };
         let forced = self.forced(thread, costs.least);
         debug_assert_eq!((costs.least, forced, self.one_way), self.weigh(thread, costs.run, true));
         let number = self.taken[thread];
-        let touch = self.touch(thread, number, index, &next.op, 0, next.object, next.writes);
+        let touch = self.touch(thread, &next.op, 0, next.object, next.writes);
         if next.changes {
             let (object, difference) = (next.object as u32, next.difference);
             self.changes.push(Change { object, writes: true, difference });
             let entry = &mut self.objects[next.object];
             entry.word = entry.word.wrapping_add(difference);
-            let affects = entry.waiters & self.masks.waiting & !own;
+            let affects = entry.waiters & self.masks.waiting & !(1 << thread);
             if affects != 0 {
                 self.look_again(affects);
                 self.calm = affects & self.masks.frontier == 0;
@@ -145,7 +144,7 @@ impl Lattice {
         self.taken[thread] = number + 1;
         self.length += 1;
         self.hash = next.after;
-        self.take_plain_stand(thread, stand, is_open, next.gate);
+        self.take_plain_stand(thread, stand, next.gate);
         self.steps.push(Step {
             after: next.after,
             touch,
@@ -190,29 +189,23 @@ impl Lattice {
             costs: Costs { least, run: next.run },
             joins: 0,
         };
-        let (own, pressed) = (1 << thread, self.pressed(thread));
-        let disturbs = next.op.access == Access::Write
-            && next.op.object.is_some_and(|object| self.disturbs(thread, object.index()));
-        let mut affects = 0;
         let plain = next.op.also.is_none()
             && next.next.len() == 1
             && next.choices == 0
             && number > 0
+            && next.op.access != Access::None
             && next.signals.is_empty()
             && !next.stops;
+        let writes = next.op.access == Access::Write;
+        let (mut affects, mut calm, mut pressed) = (0, false, (0, false));
         match next.op.object {
-            Some(object) if plain && self.owns(thread, &next.op, object.index()) => {
-                let writes = next.op.access == Access::Write;
-                step.touch = self.touch(thread, number, index, &next.op, 0, object.index(), writes);
+            Some(object) if plain && self.knows(thread, object.index(), writes) => {
+                calm = !(next.op.yields() || writes && self.disturbs(thread, object.index()));
+                pressed = self.pressed(thread);
+                step.touch = self.touch(thread, &next.op, 0, object.index(), writes);
             }
-            _ => (row, affects) = self.load_more(&mut step, index, &next),
+            _ => (row, affects) = self.load_more(&mut step, &next),
         }
-        let mut calm = affects == 0
-            && step.joins == 0
-            && next.choices == 0
-            && next.op.also.is_none()
-            && !next.op.yields()
-            && !disturbs;
         for &(_, object, difference) in next.changes {
             let change = Change { object, writes: self.writes(&step, object), difference };
             self.changes.push(change);
@@ -222,7 +215,7 @@ impl Lattice {
             affects |= object.waiters;
             calm &= change.writes;
         }
-        calm &= affects & self.masks.waiting & self.masks.frontier & !own == 0;
+        calm &= affects & self.masks.waiting & self.masks.frontier & !(1 << thread) == 0;
         let joins = step.joins;
         self.steps.push(step);
         self.taken[thread] = number + 1;
@@ -251,30 +244,26 @@ impl Lattice {
         true
     }
 
-    /// Whether an operation touches an object of which its thread knows all that was done to it.
+    /// Whether a thread knows all that was done to an object that its next access depends on.
     #[inline]
-    fn owns(&self, thread: usize, op: &Op, object: usize) -> bool {
-        op.access != Access::None
-            && self.objects.get(object).is_some_and(|object| {
-                let owner = object.last().owner;
-                usize::from(owner) == thread || owner == ANYBODY
-            })
+    fn knows(&self, thread: usize, object: usize, writes: bool) -> bool {
+        let Some(object) = self.objects.get(object) else { return false };
+        let last = object.last();
+        usize::from(last.owner) == thread
+            || last.owner == ANYBODY
+            || !writes
+                && self.steps.get(last.last_write as usize).is_none_or(|write| {
+                    let clock = &self.clocks[self.stand(thread).row as usize * self.stride..];
+                    let by = usize::from(write.thread);
+                    by == thread || write.number < clock[by]
+                })
     }
 
-    /// Notes what a step does to an object.
+    /// Notes what the next step of a thread does to an object.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    fn touch(
-        &mut self,
-        thread: usize,
-        number: u32,
-        index: u32,
-        op: &Op,
-        slot: usize,
-        object: usize,
-        writes: bool,
-    ) -> Touch {
-        let name = self.lines[thread].name;
+    fn touch(&mut self, thread: usize, op: &Op, slot: usize, object: usize, writes: bool) -> Touch {
+        let index = self.steps.len() as u32;
+        let (name, number) = (self.lines[thread].name, self.taken[thread]);
         let thread = thread as u8;
         let entry = &mut self.objects[object];
         let before = entry.last();
@@ -293,8 +282,8 @@ impl Lattice {
     /// Notes what a step does to any number of objects and to other threads, and what else it adds to the hash. Says which
     /// clock it has, and which threads it has signalled or created.
     #[inline(never)]
-    fn load_more(&mut self, step: &mut Step, index: u32, next: &Move<'_>) -> (u32, Threads) {
-        let thread = next.thread.index();
+    fn load_more(&mut self, step: &mut Step, next: &Move<'_>) -> (u32, Threads) {
+        let (index, thread) = (self.steps.len() as u32, next.thread.index());
         if let Some(last) = next.op.object.max(next.op.also) {
             self.object(last.index());
         }
@@ -305,7 +294,7 @@ impl Lattice {
         let (row, joins) = self.join(thread, row, touches.into_iter().flatten(), next.stops);
         step.joins = joins;
         if let Some(object) = object {
-            step.touch = self.touch(thread, step.number, index, &next.op, 0, object.index(), writes);
+            step.touch = self.touch(thread, &next.op, 0, object.index(), writes);
         }
         let end = self.choices.len() as u32;
         let mut more = More {
@@ -318,7 +307,7 @@ impl Lattice {
         };
         if let Some(also) = also {
             let slot = next.op.object.iter().len();
-            more.also = self.touch(thread, step.number, index, &next.op, slot, also.index(), true);
+            more.also = self.touch(thread, &next.op, slot, also.index(), true);
         }
         let (name, ordinal) = (self.lines[thread].name, u64::from(step.number) + 1);
         if object.is_none() && also.is_none() {

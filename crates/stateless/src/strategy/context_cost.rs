@@ -93,8 +93,6 @@ pub(crate) struct Marked<'c> {
 struct Way {
     /// By the steps of the execution in their order, as far as they are there; that order costs too much.
     in_order: bool,
-    /// By a step of the thread that takes the next one; to go back by its steps and then in order costs too much.
-    in_run: bool,
     /// So many steps there was no other way.
     length: u32,
 }
@@ -319,13 +317,15 @@ impl ContextCost {
         let length = if unknown.is_power_of_two() { way.length + 1 } else { 0 };
         // What the execution did last is asked first: that leads back to where it has been.
         let latest = state.latest(here.frontier);
-        // What it did last may have been possible before the run of the thread, if it cost nothing to go on from there.
-        let is_free = latest.is_some_and(|latest| here.preemptible >> latest & 1 == 0);
+        // If the thread can only have come here itself, then that may have been done before its run, if that was free.
+        let before_run = length == 1
+            && unknown == 1 << thread
+            && latest.is_some_and(|latest| here.preemptible >> latest & 1 == 0);
         while let Some(last) = state.latest(unknown) {
             unknown &= !(1 << last);
             let price = (switches >> last & 1) as u32;
-            let (in_order, in_run) = (Some(last) == latest, last == thread && length > 0 && is_free);
-            if (if in_order { !way.in_order } else { in_run && !way.in_run })
+            let in_order = Some(last) == latest;
+            if (if in_order { !way.in_order } else { before_run })
                 && let Some(cost) = state.cost_in_order(last, thread, budget)
             {
                 if self.is_noted(length) {
@@ -333,7 +333,7 @@ impl ContextCost {
                 }
                 return cost;
             }
-            let cost = self.search_back(state, here, last, budget - price, Way { in_order, in_run, length });
+            let cost = self.search_back(state, here, last, budget - price, Way { in_order, length });
             if cost + price <= budget {
                 return cost + price;
             }
