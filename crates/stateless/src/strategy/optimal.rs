@@ -30,11 +30,11 @@
 //! good there as anywhere, and no order is run twice. What the bound refuses is noted. As long as nothing is refused
 //! below a state, the search is the unbounded one and misses nothing. Where something is, every other thread is tried,
 //! unless it is certain that what it leads to exceeds the bound or is covered: what sleeps must be woken by something
-//! that comes before it, so that its thread has to be left there, which costs a preemption; and some steps nothing wakes. What a thread will do is
-//! foreseen as far as the last execution has shown it (`foresight.rs`). Some executions turn
-//! out to be covered all the same, or such that no thread can go on within the bound. A step that was
-//! explored while something was refused is stale from the start, because a sequence that should have been
-//! planned may have been refused.
+//! that comes before it, so that its thread has to be left there, which costs a preemption; and some steps nothing wakes.
+//! What a thread will do is foreseen as far as the last execution has shown it (`foresight.rs`), or earlier ones where
+//! values are chosen (`facts.rs`). Some executions turn out to be covered all the same, or such that no thread can go on
+//! within the bound. A step that was explored while something was refused is stale from the start, because a sequence that
+//! should have been planned may have been refused.
 //!
 //! Under a fair bound on yields, what can be chosen in a state depends on how often other threads have yielded, so that
 //! an order may be reached only on some of the ways to it. As long as no thread is held back below a state, that
@@ -395,6 +395,7 @@ impl Strategy for Optimal {
             bound: self.bound,
             yields: self.yields,
             asks: self.asks,
+            facts: self.facts.forgotten(),
             ..Optimal::default()
         }))
     }
