@@ -66,6 +66,7 @@ pub(super) fn taken(graph: &Graph, event: usize, racers: &[(u64, u32)], ends: bo
 }
 
 /// What sleeps after an event of which this is the node.
+#[inline]
 pub(super) fn asleep_after(graph: &Graph, event: usize, node: &Node) -> Arc<Vec<Taken>> {
     let mut asleep = Arc::clone(&node.asleep);
     let Event { thread, number, op, .. } = &graph.events[event];
@@ -79,6 +80,7 @@ pub(super) fn asleep_after(graph: &Graph, event: usize, node: &Node) -> Arc<Vec<
 
 /// Whether nothing else needs to be tried once the last step of a path has been, when nothing is planned: nothing can wake
 /// it, no other thread that is awake could have gone on, or what any of them leads to exceeds the bound.
+#[inline]
 pub(super) fn is_done(path: &mut [Node], here: Here<'_>, asks: bool, scratch: &mut Scratch) -> bool {
     let Here { graph, event, .. } = here;
     let node = &path[event];
