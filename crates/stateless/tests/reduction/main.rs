@@ -145,6 +145,15 @@ fn optimal_reaches_what_other_searches_reach_where_values_decide() {
     verify_larger(|seed| generate_larger(seed, true));
 }
 
+/// With one value the second thread takes the lock at the end, with the other it does not.
+#[test]
+fn every_value_counts_for_what_a_thread_may_lead_to() {
+    let program = "spawn 1; lock 1; load 0; unlock 1; load 0; try-lock 1; unlock 1; load 1 | load 1; unless 1; add 0; \
+                   store 1 1; choose 2; load 1; choose 2; unless 1; lock 1; unlock 1";
+    let verified = verify::optimal_among_others(&program.parse().expect("a program"));
+    verified.expect("it is small enough").expect("nothing is missing");
+}
+
 fn verify_larger(generate: impl Fn(u64) -> Program) {
     let times: u64 = std::env::var("SELVEDGE_LONG").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let (mut verified, mut wrong) = (0, Vec::new());

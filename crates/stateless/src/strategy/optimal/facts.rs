@@ -62,6 +62,11 @@ fn is_simple(op: &Op, gate: &Gate) -> bool {
 }
 
 impl Facts {
+    /// None, after as many executions.
+    pub(super) fn forgotten(&self) -> Facts {
+        Facts { executions: self.executions, ..Facts::default() }
+    }
+
     fn note(&mut self, key: Key, fact: Fact) {
         if self.table.is_empty() {
             self.table.resize(SIZE, None);

@@ -6,8 +6,9 @@ use selvedge_core::{Access, Op, OpKind, ThreadId, ThreadSet};
 use super::super::bound_conflicts::steps_before;
 use super::super::prefix_cost::PartialOrder;
 use super::super::wakeup::{Branch, Planned, Sequence, Step, insert};
+use super::Optimal;
+use super::node::{may_wait, step};
 use super::sleep::{Here, covered, sleepers, wake_by};
-use super::{Optimal, may_wait, step};
 use crate::config::Status;
 use crate::graph::{Event, Graph, ThreadLine};
 

@@ -1,0 +1,236 @@
+//! A step of the current path: what sleeps before it, what is still to be tried in its place, and whether anything needs
+//! to be.
+
+use std::sync::Arc;
+
+use selvedge_core::{Op, OpKind, ThreadId};
+
+use super::super::bound_conflicts::is_inert;
+use super::super::prefix_cost::Scratch;
+use super::super::wakeup::{Branch, Step};
+use super::facts::Facts;
+use super::sleep::{
+    Here, Taken, anything_within, anything_within_stretch, covered, goes_on_within, leads_on_within,
+    stays_asleep,
+};
+use crate::graph::{Event, Graph};
+
+/// A step of the current path. What it did is in the graph.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) thread: ThreadId,
+    /// A fingerprint of everything before the step.
+    pub(super) fingerprint: u64,
+    /// The first execution that went through here.
+    pub(super) since: u64,
+    /// See [`Taken`].
+    pub(super) racers: Vec<(u64, u32)>,
+    pub(super) ends: bool,
+    /// Steps that need not be taken here: what they lead to is explored elsewhere, or has been from here. Mostly they are
+    /// those of the node before.
+    pub(super) asleep: Arc<Vec<Taken>>,
+    /// What is still to be tried here.
+    pub(super) tree: Vec<Branch>,
+    /// Whether the bound allows that the current step comes after something that conflicts with it and has not been
+    /// done, and likewise all that sleeps; `None` when that has not been asked for.
+    pub(super) may_wait: Option<bool>,
+    /// Whether the bound has cut something off here or below; and whether below the current step.
+    pub(super) cut: bool,
+    pub(super) child_cut: bool,
+    /// Whether the fair bound holds a thread back here; here or below; and below the current step.
+    pub(super) held: bool,
+    pub(super) held_below: bool,
+    pub(super) child_held: bool,
+}
+
+/// The step of an event.
+pub(super) fn step(graph: &Graph, event: usize) -> Step {
+    let values = graph.choices(event).iter().map(|(value, _)| *value).collect();
+    Step { thread: graph.threads[graph.events[event].thread.index()].name, values }
+}
+
+/// An event's step as one that was taken.
+pub(super) fn taken(graph: &Graph, event: usize, racers: &[(u64, u32)], ends: bool) -> Taken {
+    let Event { thread, number, op, .. } = graph.events[event];
+    let arities = graph.choices(event).iter().map(|(_, arity)| *arity).collect();
+    Taken {
+        step: step(graph, event),
+        thread,
+        number,
+        arities,
+        op,
+        racers: racers.to_vec(),
+        stale: false,
+        ends,
+    }
+}
+
+/// What sleeps after an event of which this is the node.
+#[inline]
+pub(super) fn asleep_after(graph: &Graph, event: usize, node: &Node) -> Arc<Vec<Taken>> {
+    let mut asleep = Arc::clone(&node.asleep);
+    let Event { thread, number, op, .. } = &graph.events[event];
+    let name = graph.threads[thread.index()].name;
+    let stays = |taken: &Taken| !taken.ends && stays_asleep(taken, name, || *number, op);
+    if !asleep.iter().all(stays) {
+        Arc::make_mut(&mut asleep).retain(stays);
+    }
+    asleep
+}
+
+/// Whether nothing else needs to be tried once the last step of a path has been, when nothing is planned: nothing can wake
+/// it, no other thread that is awake could have gone on, or what any of them leads to exceeds the bound.
+#[inline]
+pub(super) fn is_done(path: &mut [Node], here: Here<'_>, asks: bool, scratch: &mut Scratch) -> bool {
+    let Here { graph, event, .. } = here;
+    let node = &path[event];
+    if node.held_below || !node.sleeps_soundly(graph, event) {
+        return false;
+    }
+    if node.may_wait == Some(false) {
+        return true;
+    }
+    let op = &graph.events[event].op;
+    if is_inert(op) && !(asks && op.kind == OpKind::End) {
+        return true;
+    }
+    let awake = |thread: ThreadId| {
+        let thread = graph.threads[thread.index()].name;
+        node.asleep.is_empty() || !covered(&node.asleep, &Step { thread, values: Vec::new() })
+    };
+    if !graph.enabled(event).any(|thread| thread != node.thread && awake(thread)) {
+        return true;
+    }
+    !may_wait(path, here, scratch)
+}
+
+/// See [`Node::may_wait`]. What is found out of the step before an event is often true of those before it too.
+pub(super) fn may_wait(path: &mut [Node], here: Here<'_>, scratch: &mut Scratch) -> bool {
+    let Here { graph, event, .. } = here;
+    let node = &path[event];
+    if let Some(may_wait) = node.may_wait {
+        return may_wait;
+    }
+    let left = Some(node.thread).filter(|_| node.sleeps_soundly(graph, event));
+    // How long the fair bound lets a thread go on is not known of a stretch.
+    if let Some(thread) = left.filter(|_| here.yields.is_none() || !here.marks.yields()) {
+        let alike = |at: &usize| {
+            let other = &path[*at];
+            other.thread == thread
+                && other.may_wait.is_none()
+                && Arc::ptr_eq(&other.asleep, &node.asleep)
+                && other.sleeps_soundly(graph, *at)
+        };
+        let number = graph.events[event].number;
+        let before = (0..event).rev().take_while(alike).count() as u32;
+        if let Some(stretch) = here.marks.stretch(thread.index(), number, number - before)
+            && stretch.first < number
+            && let first = event - (number - stretch.first) as usize
+            && !anything_within_stretch(
+                Here { event: first, ..here },
+                &node.asleep,
+                (thread, stretch),
+                scratch,
+            )
+        {
+            debug_assert!(
+                (first..=event).all(|event| !anything_within(
+                    Here { event, ..here },
+                    &node.asleep,
+                    left,
+                    scratch
+                )),
+                "nowhere in a stretch is anything within the bound",
+            );
+            path[first..=event].iter_mut().for_each(|node| node.may_wait = Some(false));
+            return false;
+        }
+    }
+    let may_wait = anything_within(here, &node.asleep, left, scratch);
+    path[event].may_wait = Some(may_wait);
+    may_wait
+}
+
+impl Node {
+    /// What sleeps here, and may go on to. A step that ends an execution depends on everything that is done
+    /// before it.
+    pub(super) fn inherited(&self) -> Arc<Vec<Taken>> {
+        let mut asleep = Arc::clone(&self.asleep);
+        if asleep.iter().any(|taken| taken.ends) {
+            Arc::make_mut(&mut asleep).retain(|taken| !taken.ends);
+        }
+        asleep
+    }
+
+    /// Whether only what conflicts with its step can wake that, as far as is known.
+    pub(super) fn sleeps_soundly(&self, graph: &Graph, event: usize) -> bool {
+        graph.choices(event).is_empty() && self.racers.is_empty() && !self.ends
+    }
+
+    /// The next branch of the tree that is not covered and within the bound, with its thread's number.
+    pub(super) fn next_branch(
+        &mut self,
+        here: Here<'_>,
+        scratch: &mut Scratch,
+    ) -> Option<(Branch, ThreadId)> {
+        while !self.tree.is_empty() {
+            let branch = self.tree.remove(0);
+            let thread = here.graph.threads.iter().position(|line| line.name == branch.step.thread);
+            if let Some(thread) = thread.map(|thread| ThreadId(thread as u32))
+                && here.graph.was_enabled(here.event, thread)
+                && !covered(&self.asleep, &branch.step)
+            {
+                // The sequence wakes the step that was taken when it was planned, and nothing else fell asleep since.
+                let weighed = branch.sleeping.is_some_and(|sleeping| sleeping + 1 == self.asleep.len());
+                if weighed || goes_on_within(here, thread, &self.asleep, scratch).is_some() {
+                    return Some((branch, thread));
+                }
+                self.cut = true;
+            }
+        }
+        None
+    }
+
+    /// Where a bound has cut something off: a thread that has not been tried, may lead to something new, and
+    /// is within the bound on preemptions.
+    pub(super) fn beyond_the_plans(
+        &mut self,
+        here: Here<'_>,
+        asks: bool,
+        facts: &Facts,
+        scratch: &mut Scratch,
+    ) -> Option<(Branch, ThreadId)> {
+        let step =
+            |thread: ThreadId| Step { thread: here.graph.threads[thread.index()].name, values: Vec::new() };
+        let inert = |taken: &Taken| {
+            is_inert(&taken.op)
+                && !taken.ends
+                && taken.racers.is_empty()
+                && !(asks && taken.op.kind == OpKind::End)
+                && covered(&self.asleep, &Step { thread: taken.step.thread, values: Vec::new() })
+        };
+        if !self.held_below && self.asleep.iter().any(inert) {
+            return None;
+        }
+        let awake = |thread: &ThreadId| !covered(&self.asleep, &step(*thread));
+        let asked = self.may_wait.take();
+        if !self.held_below
+            && here.graph.enabled(here.event).any(|thread| awake(&thread))
+            && !asked.unwrap_or_else(|| anything_within(here, &self.asleep, None, scratch))
+        {
+            self.cut = true;
+            return None;
+        }
+        for thread in here.graph.enabled(here.event).filter(awake) {
+            let within = match self.held_below {
+                false => leads_on_within(here, thread, &self.asleep, (facts, self.since), scratch),
+                true => goes_on_within(here, thread, &self.asleep, scratch).is_some(),
+            };
+            if within {
+                return Some((Branch::leaf(step(thread), Op::default(), 0), thread));
+            }
+            self.cut = true;
+        }
+        None
+    }
+}
