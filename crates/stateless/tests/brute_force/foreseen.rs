@@ -3,11 +3,10 @@
 use std::cell::RefCell;
 use std::sync::Mutex;
 
-use selvedge_core::{Decision, Location, ObjectId, Op, ThreadId, ThreadSet};
+use selvedge_core::Decision;
 use selvedge_stateless::strategy::{Named, Parameters};
 use selvedge_stateless::{
-    Description, Event, Execution, Explorer, Gate, LaunchError, LocalEvent, Plan, Program, Settings, Site,
-    Stop,
+    Event, Execution, Explorer, LaunchError, LocalEvent, Plan, Program, Settings, Stop,
 };
 use selvedge_testgen::{Interpreter, Theme, generate};
 
@@ -53,8 +52,27 @@ impl Program for Told {
     }
 }
 
-/// What an execution says is what the one says that it is made of.
+/// All that an execution says is what the one says that it is made of.
 macro_rules! as_the_inner_one_says {
+    () => {
+        as_the_inner_one_says! {
+            enabled() -> &selvedge_core::ThreadSet;
+            waiting() -> &selvedge_core::ThreadSet;
+            thread_count() -> usize;
+            all_ended() -> bool;
+            pending(thread: selvedge_core::ThreadId) -> selvedge_core::Op;
+            gate(thread: selvedge_core::ThreadId) -> selvedge_stateless::Gate;
+            is_signalled(thread: selvedge_core::ThreadId) -> bool;
+            word(object: selvedge_core::ObjectId) -> u64;
+            site() -> selvedge_stateless::Site;
+            describe() -> selvedge_stateless::Description;
+            thread_name(thread: selvedge_core::ThreadId) -> String;
+            object_name(object: selvedge_core::ObjectId) -> String;
+            why_blocked(thread: selvedge_core::ThreadId) -> selvedge_stateless::Description;
+            locate(site: selvedge_stateless::Site) -> Option<selvedge_core::Location>;
+            in_flight() -> Option<Stop>;
+        }
+    };
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
         $(fn $name(&self, $($argument: $type),*) -> $result {
             self.inner.$name($($argument),*)
@@ -102,23 +120,7 @@ impl Execution for Listener<'_> {
         self.inner.finish()
     }
 
-    as_the_inner_one_says! {
-        enabled() -> &ThreadSet;
-        waiting() -> &ThreadSet;
-        thread_count() -> usize;
-        all_ended() -> bool;
-        pending(thread: ThreadId) -> Op;
-        gate(thread: ThreadId) -> Gate;
-        is_signalled(thread: ThreadId) -> bool;
-        word(object: ObjectId) -> u64;
-        site() -> Site;
-        describe() -> Description;
-        thread_name(thread: ThreadId) -> String;
-        object_name(object: ObjectId) -> String;
-        why_blocked(thread: ThreadId) -> Description;
-        locate(site: Site) -> Option<Location>;
-        in_flight() -> Option<Stop>;
-    }
+    as_the_inner_one_says! {}
 }
 
 /// Explores generated programs with and without plans.

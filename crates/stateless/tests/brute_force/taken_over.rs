@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use selvedge_core::{Decision, Location, ObjectId, Op, ThreadId, ThreadSet};
+use selvedge_core::Decision;
 use selvedge_stateless::strategy::{Named, Parameters};
 use selvedge_stateless::{
-    Coverage, Description, Event, Execution, Explorer, Gate, LaunchError, LocalEvent, Onward, Plan, Program,
-    Ran, Settings, Site, Stop, Strategy,
+    Coverage, Event, Execution, Explorer, LaunchError, LocalEvent, Onward, Plan, Program, Ran, Settings,
+    Stop, Strategy,
 };
 use selvedge_testgen::{Interpreter, Theme, generate};
 
@@ -79,23 +79,7 @@ impl Execution for Reader<'_> {
         self.inner.finish()
     }
 
-    as_the_inner_one_says! {
-        enabled() -> &ThreadSet;
-        waiting() -> &ThreadSet;
-        thread_count() -> usize;
-        all_ended() -> bool;
-        pending(thread: ThreadId) -> Op;
-        gate(thread: ThreadId) -> Gate;
-        is_signalled(thread: ThreadId) -> bool;
-        word(object: ObjectId) -> u64;
-        site() -> Site;
-        describe() -> Description;
-        thread_name(thread: ThreadId) -> String;
-        object_name(object: ObjectId) -> String;
-        why_blocked(thread: ThreadId) -> Description;
-        locate(site: Site) -> Option<Location>;
-        in_flight() -> Option<Stop>;
-    }
+    as_the_inner_one_says! {}
 }
 
 /// Searches that see the next steps of threads, and those that do not: one kind takes over nothing from the other.
