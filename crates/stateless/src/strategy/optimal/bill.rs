@@ -55,6 +55,16 @@ impl Bill {
         asleep: &[Taken],
     ) -> Bill {
         let Bill { mut cost, mut paid, blocking: blocked } = self.clone();
+        // Whether the last step conflicts with what comes next in another thread was not certain before it was taken.
+        if let (Some(last), Some(running)) = (last_op(point), point.running) {
+            for (other, (next, _)) in pending.iter().enumerate() {
+                let other = ThreadId(other as u32);
+                if other != running && delays(last, next) && !paid.contains(other) {
+                    cost += 1;
+                    paid.insert(other);
+                }
+            }
+        }
         let op = &pending[thread.index()].0;
         let left = point.running.filter(|running| *running != thread);
         if let Some(left) = left {
@@ -86,9 +96,14 @@ impl Bill {
     }
 }
 
+/// What the last step did.
+fn last_op<'a>(point: &Point<'a>) -> Option<&'a Op> {
+    point.step.checked_sub(1).map(|last| &point.record.points()[last].op)
+}
+
 /// Whether a thread has waited for the last step: it joins the thread which has ended with that.
 fn waited(thread: ThreadId, op: &Op, point: &Point<'_>) -> bool {
     debug_assert_ne!(last_thread(point.decisions), thread, "another has taken the last step");
-    let last = point.step.checked_sub(1).map(|last| &point.record.points()[last].op);
-    op.kind == OpKind::Join && last.is_some_and(|last| last.kind == OpKind::End && last.conflicts_with(op))
+    op.kind == OpKind::Join
+        && last_op(point).is_some_and(|last| last.kind == OpKind::End && last.conflicts_with(op))
 }
