@@ -294,6 +294,14 @@ impl Object {
         self.touches.last().expect("it has a beginning")
     }
 
+    /// Forgets the last step of the graph that touches it.
+    #[inline]
+    fn forget_last(&mut self) {
+        self.touches.pop();
+        let Touched { all, writes, .. } = *self.last();
+        (self.all, self.is_added, self.written) = (all, false, writes);
+    }
+
     /// The steps that write it, the last one first.
     fn writes(&self) -> impl Iterator<Item = u32> {
         self.touches[1..].iter().rev().filter(|touch| touch.is_write()).map(|touch| touch.step)

@@ -401,16 +401,31 @@ impl Lattice {
             self.walk_to(kept);
             return;
         }
-        self.retrace(kept);
-        for step in &self.steps[kept..] {
-            let also = self.more.get(step.more as usize).map_or(NONE, |more| more.also.object);
-            for object in [step.touch.object, also].into_iter().filter(|object| *object != NONE) {
-                self.objects[object as usize].touches.pop();
+        if self.length < kept {
+            self.retrace(kept);
+        }
+        let here = self.changes_until(self.length);
+        let first = self.changes_until(kept);
+        for (index, change) in (first..).zip(self.changes.drain(first..)) {
+            let object = &mut self.objects[change.object as usize];
+            object.unwritten -= u32::from(!change.writes);
+            if index < here {
+                object.word = object.word.wrapping_sub(change.difference);
             }
         }
-        for change in self.changes.drain(self.changes_until(kept)..) {
-            self.objects[change.object as usize].unwritten -= u32::from(!change.writes);
+        for step in self.steps[kept..].iter().rev() {
+            self.taken[usize::from(step.thread)] = step.number;
+            if step.touch.object != NONE {
+                self.objects[step.touch.object as usize].forget_last();
+            }
+            if step.more != NONE
+                && let also = self.more[step.more as usize].also.object
+                && also != NONE
+            {
+                self.objects[also as usize].forget_last();
+            }
         }
+        (self.length, self.hash) = (kept, self.hash_after(kept));
         self.steps.truncate(kept);
         while self.more.pop_if(|more| more.step as usize >= kept).is_some_and(|more| {
             self.choices.truncate(more.choices.0 as usize);

@@ -1,6 +1,8 @@
 //! The walk over the prefixes of a graph: steps are taken back and added again, one by one, several of a thread at once,
 //! or along the execution.
 
+use std::ops::Range;
+
 use super::certain::Runs;
 use super::{Can, Change, Forced, Lattice, Masks, NONE, Object, Step, Threads, Touch, each};
 use crate::happens_before::whole;
@@ -27,6 +29,15 @@ pub(crate) struct Slid {
 }
 
 impl Object {
+    /// Takes something back that was done to it, or adds it again; what it adds to the hash is not worked out.
+    #[inline]
+    fn retrace<const ADD: bool>(&mut self, touch: &Touch) {
+        let writes = u32::from(touch.writes);
+        self.written = if ADD { self.written + writes } else { self.written - writes };
+        self.all ^= touch.action;
+        self.is_added = false;
+    }
+
     /// Takes the last thing back that was done to it. Says what it added to the hash before.
     #[inline]
     fn take_back(&mut self, touch: &Touch) -> u128 {
@@ -187,10 +198,7 @@ impl Lattice {
         let stands = &self.lines[slid.thread].stands;
         for stand in &stands[self.taken[slid.thread] as usize + 1..=slid.taken as usize] {
             let step = &self.steps[stand.last as usize];
-            let object = &mut self.objects[step.touch.object as usize];
-            object.all ^= step.touch.action;
-            object.is_added = false;
-            object.written += u32::from(step.touch.writes);
+            self.objects[step.touch.object as usize].retrace::<true>(&step.touch);
             for change in step.changes(&self.changes) {
                 let word = &mut self.objects[change.object as usize].word;
                 *word = word.wrapping_add(change.difference);
@@ -258,29 +266,35 @@ impl Lattice {
     /// The same for what is counted along the execution.
     pub(super) fn retrace(&mut self, length: usize) {
         debug_assert!(self.is_on_path(), "the execution was here");
-        let add = length > self.length;
-        let by = |count: u32, one: bool| if add { count + u32::from(one) } else { count - u32::from(one) };
-        let steps = self.length.min(length)..self.length.max(length);
+        if length > self.length {
+            self.retrace_steps::<true>(self.length..length);
+        } else {
+            self.retrace_steps::<false>(length..self.length);
+        }
+        (self.length, self.hash) = (length, self.hash_after(length));
+    }
+
+    /// Adds these steps of the execution, or takes them back.
+    fn retrace_steps<const ADD: bool>(&mut self, steps: Range<usize>) {
         let changes = self.changes_until(steps.start)..self.changes_until(steps.end);
         for step in &self.steps[steps] {
             let taken = &mut self.taken[usize::from(step.thread)];
-            *taken = by(*taken, true);
-            let also = self.more.get(step.more as usize).map(|more| &more.also);
-            for touch in [Some(&step.touch), also].into_iter().flatten().filter(|touch| touch.object != NONE)
+            *taken = if ADD { *taken + 1 } else { *taken - 1 };
+            if step.touch.object != NONE {
+                self.objects[step.touch.object as usize].retrace::<ADD>(&step.touch);
+            }
+            if step.more != NONE
+                && let also = &self.more[step.more as usize].also
+                && also.object != NONE
             {
-                let object = &mut self.objects[touch.object as usize];
-                object.written = by(object.written, touch.writes);
-                object.all ^= touch.action;
-                object.is_added = false;
+                self.objects[also.object as usize].retrace::<ADD>(also);
             }
         }
         for change in &self.changes[changes] {
             let word = &mut self.objects[change.object as usize].word;
             let difference = change.difference;
-            *word = if add { word.wrapping_add(difference) } else { word.wrapping_sub(difference) };
+            *word = if ADD { word.wrapping_add(difference) } else { word.wrapping_sub(difference) };
         }
-        self.length = length;
-        self.hash = self.hash_after(length);
     }
 
     /// How many changes of words the first so many steps of the execution make.
