@@ -12,7 +12,7 @@ mod script;
 mod trail;
 mod walk;
 
-use selvedge_core::{Decision, OpKind, ThreadId};
+use selvedge_core::{Decision, Op, OpKind, ThreadId};
 
 pub(crate) use self::certain::Runs;
 #[cfg(test)]
@@ -22,6 +22,7 @@ pub(crate) use self::walk::{Removed, Slid};
 
 use self::certain::{Counted, Stand};
 use crate::gate::Gate;
+use crate::happens_before::action_hash;
 
 /// A set of threads, as bits. Graphs with more than 64 of them have more prefixes than anyone can walk over.
 pub(crate) type Threads = u64;
@@ -292,6 +293,29 @@ impl Object {
     #[inline]
     fn last(&self) -> &Touched {
         self.touches.last().expect("it has a beginning")
+    }
+
+    /// Notes what a step does to it, which a thread takes after so many others; this was the last one before. Says what that
+    /// adds to its actions.
+    #[inline(always)]
+    fn touch(
+        &mut self,
+        last: &Touched,
+        (step, thread): (u32, u8),
+        (name, number): (u64, u32),
+        op: &Op,
+        slot: usize,
+        writes: bool,
+    ) -> u128 {
+        let version = last.writes + u32::from(writes);
+        let action = action_hash(name, u64::from(number) + 1, op, slot, version);
+        // After a read others may have read that this thread knows nothing of.
+        let owner = if writes || last.is_write() || last.owner == thread { thread } else { NOBODY };
+        let last_write = if writes { step } else { last.last_write };
+        let all = last.all ^ action;
+        self.touches.push(Touched { all, step, writes: version, last_write, owner });
+        (self.all, self.is_added, self.written) = (all, false, version);
+        action
     }
 
     /// Forgets the last step of the graph that touches it.

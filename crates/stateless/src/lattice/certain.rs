@@ -64,6 +64,16 @@ pub(crate) enum Runs {
     Next,
 }
 
+/// A thread that goes on without learning anything new.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlainRun {
+    thread: usize,
+    /// Where it stands, but for its last step.
+    stand: Stand,
+    /// No preemption has become certain if it could have gone on all the time.
+    is_quiet: bool,
+}
+
 impl Stand {
     /// Whoever runs next preempts it, whatever the others have done.
     const LEFT: u8 = 1;
@@ -153,44 +163,50 @@ impl Stand {
 }
 
 impl Lattice {
-    /// Where a thread stands after its next step, which depends on nothing new, if whoever runs next preempts it there as it
-    /// does where the thread stands now, and no preemption becomes certain with the step.
-    #[inline(always)]
-    pub(super) fn plain_stand(&self, thread: usize, next: &Plain<'_>) -> Option<Stand> {
-        let before = self.stand(thread);
-        let waited = before.has_unless() && before.unless.0 as usize == next.object && next.writes;
-        let counted = self.counted[thread].until > before.counted;
-        if counted || !before.left() && (!waited || before.seen >= before.uncounted()) {
-            return None;
-        }
-        let last = self.steps.len() as u32;
-        let mut stand = Stand { last, flags: before.flags & Stand::INSTEAD, ..*before };
-        let gate = next.gate;
-        if gate.is_open() {
-            stand.flags |= Stand::OPEN | Stand::LEFT;
-            return Some(stand);
-        }
-        let awaited = gate.object.filter(|_| !gate.needs_signal && !gate.timed)?.index();
-        let entry = self.objects.get(awaited)?;
-        if usize::from(entry.last().owner) != thread || entry.unwritten != 0 {
-            return None;
-        }
-        stand.gates += 1;
-        stand.flags |= Stand::WAITS | Stand::GATED | Stand::UNLESS;
-        stand.unless =
-            (awaited as u32, entry.last().writes + u32::from(awaited == next.object && next.writes));
-        Some(stand)
+    /// A thread that goes on from where it stands, as long as none of its preemptions becomes certain.
+    #[inline]
+    pub(super) fn plain_run(&self, thread: usize, stand: &Stand) -> Option<PlainRun> {
+        let is_quiet = stand.seen < stand.uncounted();
+        (self.counted[thread].until <= stand.counted).then_some(PlainRun { thread, stand: *stand, is_quiet })
     }
 
-    /// Notes that a thread stands there now.
+    /// Goes on with a step that depends on nothing new. Says whether whoever runs next preempts the thread after it as where
+    /// it stood before, and no preemption becomes certain with the step.
     #[inline(always)]
-    pub(super) fn take_plain_stand(&mut self, thread: usize, stand: Stand, gate: &Gate) {
-        let own = 1 << thread;
-        let line = &mut self.lines[thread];
-        let before = line.stands.last().map_or(0, |before| before.flags);
+    pub(super) fn goes_on(&self, run: &mut PlainRun, next: &Plain<'_>) -> bool {
+        let PlainRun { thread, stand, is_quiet } = run;
+        let waited = || next.writes && stand.has_unless() && stand.unless.0 as usize == next.object;
+        if !stand.left() && !(*is_quiet && waited()) {
+            return false;
+        }
+        let flags = stand.flags & Stand::INSTEAD;
+        let gate = next.gate;
+        if gate.is_open() {
+            stand.flags = flags | Stand::OPEN | Stand::LEFT;
+            return true;
+        }
+        let Some(awaited) = gate.object.filter(|_| !gate.needs_signal && !gate.timed) else { return false };
+        let awaited = awaited.index();
+        let Some(entry) = self.objects.get(awaited) else { return false };
+        if usize::from(entry.last().owner) != *thread || entry.unwritten != 0 {
+            return false;
+        }
+        stand.gates += 1;
+        stand.flags = flags | Stand::WAITS | Stand::GATED | Stand::UNLESS;
+        let writes = entry.written + u32::from(awaited == next.object && next.writes);
+        stand.unless = (awaited as u32, writes);
+        true
+    }
+
+    /// Notes that a thread that goes on stands there now, after this step.
+    #[inline(always)]
+    pub(super) fn stand_there(&mut self, run: &PlainRun, last: u32, gate: &Gate) {
+        let own = 1 << run.thread;
+        let line = &mut self.lines[run.thread];
+        let stand = Stand { last, ..run.stand };
         line.stands.push(stand);
         if stand.open() {
-            if before != stand.flags {
+            if self.masks.left & own == 0 {
                 self.least += 1;
                 self.masks.left |= own;
                 self.masks.unless &= !own;
@@ -201,7 +217,7 @@ impl Lattice {
         line.gates.push(*gate);
         let entry = &mut self.objects[stand.unless.0 as usize];
         entry.waiters |= own;
-        if before & Stand::LEFT != 0 {
+        if self.masks.left & own != 0 {
             self.least -= 1;
             self.masks.left &= !own;
             self.masks.unless |= own;

@@ -4,10 +4,8 @@ use selvedge_core::{Access, Op, OpKind, ThreadId};
 
 use super::certain::{Counted, Stand};
 use super::script::{Move, Run, Script};
-use super::{
-    ANYBODY, Change, Costs, Lattice, Line, More, NOBODY, NONE, Object, Step, Threads, Touch, Touched,
-};
-use crate::happens_before::{action_hash, alone_hash, stop_hash, value_hash};
+use super::{ANYBODY, Change, Costs, Lattice, Line, More, NONE, Object, Step, Threads, Touch, Touched};
+use crate::happens_before::{alone_hash, stop_hash, value_hash};
 use crate::record::{Pending, in_common};
 use crate::strategy::Finished;
 
@@ -58,7 +56,9 @@ impl Lattice {
         // What can go on may depend on the words that objects begin with.
         self.look_again(self.masks.waiting);
         while self.load_step(&mut script) {
-            while self.load_plain(&mut script) {}
+            if self.calm {
+                self.load_run(&mut script);
+            }
         }
     }
 
@@ -111,57 +111,75 @@ impl Lattice {
         self.stride = width;
     }
 
-    /// Adds the next step, if its thread goes on, knows all that the step depends on, and what is certain of other threads is
-    /// as it was. Says whether that is so.
+    /// Adds the next steps, as long as their thread goes on, knows all that each depends on, and what is certain of other
+    /// threads is as it was.
     #[inline(always)]
-    fn load_plain<'a>(&mut self, script: &mut impl Script<'a>) -> bool {
-        let [.., before, last] = &self.steps[..] else { return false };
-        if !self.calm || before.thread != last.thread || self.has_yields {
-            return false;
+    fn load_run<'a>(&mut self, script: &mut impl Script<'a>) {
+        let [.., before, last] = &self.steps[..] else { return };
+        if before.thread != last.thread || self.has_yields {
+            return;
         }
-        let (thread, costs) = (usize::from(last.thread), last.costs);
-        let Some(next) = script.plain(ThreadId(last.thread.into()), costs.run) else { return false };
-        if !self.knows(thread, next.object, next.writes) || next.writes && self.disturbs(thread, next.object)
+        let (thread, costs) = (last.thread, last.costs);
+        let (id, own) = (ThreadId(thread.into()), 1 << thread);
+        let line = &self.lines[usize::from(thread)];
+        let name = line.name;
+        let Some(mut run) = line.stands.last().and_then(|stand| self.plain_run(thread.into(), stand)) else {
+            return;
+        };
+        while self.calm
+            && let Some(next) = script.plain(id, costs.run)
+            && let Some(entry) = self.objects.get(next.object)
         {
-            return false;
-        }
-        let Some(stand) = self.plain_stand(thread, &next) else { return false };
-        let forced = self.forced(thread, costs.least);
-        debug_assert_eq!((costs.least, forced, self.one_way), self.weigh(thread, costs.run, true));
-        let number = self.taken[thread];
-        let touch = self.touch(thread, &next.op, 0, next.object, next.writes);
-        if next.changes {
-            let (object, difference) = (next.object as u32, next.difference);
-            self.changes.push(Change { object, writes: true, difference });
-            let entry = &mut self.objects[next.object];
-            entry.word = entry.word.wrapping_add(difference);
-            let affects = entry.waiters & self.masks.waiting & !(1 << thread);
-            if affects != 0 {
-                self.look_again(affects);
-                self.calm = affects & self.masks.frontier == 0;
+            let last = *entry.last();
+            if !self.knows(thread.into(), &last, next.writes)
+                || next.writes
+                    && entry.waiters & self.masks.unless & !own != 0
+                    && self.disturbs(thread.into(), next.object)
+                || !self.goes_on(&mut run, &next)
+            {
+                return;
             }
+            let forced = self.forced(thread.into(), costs.least);
+            debug_assert_eq!((costs.least, forced, self.one_way), self.weigh(thread.into(), costs.run, true));
+            let index = self.steps.len() as u32;
+            let number = self.taken[usize::from(thread)];
+            let entry = &mut self.objects[next.object];
+            let action = entry.touch(&last, (index, thread), (name, number), &next.op, 0, next.writes);
+            let changes = self.changes.len() as u32;
+            if next.changes {
+                self.changes.push(Change {
+                    object: next.object as u32,
+                    writes: true,
+                    difference: next.difference,
+                });
+                entry.word = entry.word.wrapping_add(next.difference);
+                let affects = entry.waiters & self.masks.waiting & !own;
+                if affects != 0 {
+                    self.look_again(affects);
+                    self.calm = affects & self.masks.frontier == 0;
+                }
+            }
+            self.taken[usize::from(thread)] = number + 1;
+            self.length += 1;
+            self.hash = next.after;
+            self.stand_there(&run, index, next.gate);
+            self.steps.push(Step {
+                after: next.after,
+                touch: Touch { action, object: next.object as u32, writes: next.writes },
+                thread,
+                forced,
+                kind: next.op.kind,
+                calm: self.calm,
+                changed: next.changes.into(),
+                changes,
+                more: NONE,
+                number,
+                decisions: next.decisions,
+                costs,
+                joins: 0,
+            });
+            script.pass(&next);
         }
-        self.taken[thread] = number + 1;
-        self.length += 1;
-        self.hash = next.after;
-        self.take_plain_stand(thread, stand, next.gate);
-        self.steps.push(Step {
-            after: next.after,
-            touch,
-            thread: thread as u8,
-            forced,
-            kind: next.op.kind,
-            calm: self.calm,
-            changed: next.changes.into(),
-            changes: (self.changes.len() - usize::from(next.changes)) as u32,
-            more: NONE,
-            number,
-            decisions: next.decisions,
-            costs,
-            joins: 0,
-        });
-        script.pass(&next);
-        true
     }
 
     /// Adds the next step, if there is one.
@@ -199,7 +217,11 @@ impl Lattice {
         let writes = next.op.access == Access::Write;
         let (mut affects, mut calm, mut pressed) = (0, false, (0, false));
         match next.op.object {
-            Some(object) if plain && self.knows(thread, object.index(), writes) => {
+            Some(object)
+                if plain
+                    && let Some(entry) = self.objects.get(object.index())
+                    && self.knows(thread, entry.last(), writes) =>
+            {
                 calm = !(next.op.yields() || writes && self.disturbs(thread, object.index()));
                 pressed = self.pressed(thread);
                 step.touch = self.touch(thread, &next.op, 0, object.index(), writes);
@@ -246,9 +268,7 @@ impl Lattice {
 
     /// Whether a thread knows all that was done to an object that its next access depends on.
     #[inline]
-    fn knows(&self, thread: usize, object: usize, writes: bool) -> bool {
-        let Some(object) = self.objects.get(object) else { return false };
-        let last = object.last();
+    fn knows(&self, thread: usize, last: &Touched, writes: bool) -> bool {
         usize::from(last.owner) == thread
             || last.owner == ANYBODY
             || !writes
@@ -260,23 +280,12 @@ impl Lattice {
     }
 
     /// Notes what the next step of a thread does to an object.
-    #[inline(always)]
     fn touch(&mut self, thread: usize, op: &Op, slot: usize, object: usize, writes: bool) -> Touch {
-        let index = self.steps.len() as u32;
-        let (name, number) = (self.lines[thread].name, self.taken[thread]);
-        let thread = thread as u8;
+        let step = (self.steps.len() as u32, thread as u8);
+        let by = (self.lines[thread].name, self.taken[thread]);
         let entry = &mut self.objects[object];
-        let before = entry.last();
-        let version = before.writes + u32::from(writes);
-        let action = action_hash(name, u64::from(number) + 1, op, slot, version);
-        // After a read others may have read that this thread knows nothing of.
-        let owner = if writes || before.is_write() || before.owner == thread { thread } else { NOBODY };
-        let last_write = if writes { index } else { before.last_write };
-        let all = before.all ^ action;
-        entry.touches.push(Touched { all, step: index, writes: version, last_write, owner });
-        entry.written = version;
-        (entry.all, entry.is_added) = (all, false);
-        Touch { action, object: object as u32, writes }
+        let last = *entry.last();
+        Touch { action: entry.touch(&last, step, by, op, slot, writes), object: object as u32, writes }
     }
 
     /// Notes what a step does to any number of objects and to other threads, and what else it adds to the hash. Says which
