@@ -477,6 +477,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         let coverage = if RECORDS { self.settings.coverage } else { Coverage::Executions };
         let counts_states = coverage >= Coverage::States;
         let hashes = RECORDS && (coverage > Coverage::Executions || self.observer.on);
+        // What is noted of steps includes what they add to the state.
+        let notes_actions = RECORDS && self.observer.on;
         let counts_local_states = coverage >= Coverage::LocalStates;
         let mut fingerprint = 0_u64;
         // As long as this goes as the execution before did, it must look the same.
@@ -509,6 +511,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                         let execution = &*self.execution;
                         if step > 0 && step == noted {
                             self.observer.resume(execution, current, &self.record);
+                            self.happens_before.settle();
                         }
                         self.observer.at_point(execution, &self.happens_before, false, &mut self.record);
                     }
@@ -636,7 +639,14 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 self.fair.yielded(current);
             }
             if hashes {
-                self.happens_before.step(current, &op);
+                if is_noted && notes_actions && !counts_states {
+                    self.happens_before.step_again(current, &op, self.record.action(step));
+                } else {
+                    let action = self.happens_before.step(current, &op);
+                    if notes_actions && !is_noted {
+                        self.record.note_action(action);
+                    }
+                }
                 if counts_states && step + 1 >= self.prefix_length {
                     self.reached.push(self.happens_before.hash());
                 }

@@ -18,7 +18,7 @@
 //! 5. A state that a step has ended the execution in says which step it was: of two accesses that race, the
 //!    later one ends it.
 
-use selvedge_core::{Access, Op, ThreadId};
+use selvedge_core::{Access, ObjectId, Op, ThreadId};
 
 /// A 128-bit hash of a happens-before graph. Equivalent executions have equal hashes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -96,30 +96,66 @@ impl HappensBefore {
         self.thread(child).name = name as u64 ^ (name >> 64) as u64;
     }
 
-    /// Adds a thread's next action.
+    /// Adds a thread's next action. Says what it adds to its first object, if it touches that.
     #[inline]
-    pub(crate) fn step(&mut self, thread: ThreadId, op: &Op) {
+    pub(crate) fn step(&mut self, thread: ThreadId, op: &Op) -> u128 {
         let graph = self.thread(thread);
         graph.actions += 1;
-        let (name, number) = (graph.name, graph.actions);
-        let mut alone = true;
-        for (slot, (object, access)) in op.touches().enumerate() {
-            if access == Access::None {
-                continue;
+        let by = (graph.name, graph.actions);
+        let mut action = 0;
+        match op.object {
+            Some(object) if op.access != Access::None => action = self.touch(by, op, 0, object, op.access),
+            _ if op.also.is_none() => self.hash ^= alone_hash(by.0, by.1, op),
+            _ => {}
+        }
+        if let Some(also) = op.also {
+            self.touch(by, op, op.object.iter().len(), also, Access::Write);
+        }
+        action
+    }
+
+    /// Adds what a thread's action does to an object.
+    #[inline(always)]
+    fn touch(&mut self, by: (u64, u64), op: &Op, slot: usize, object: ObjectId, access: Access) -> u128 {
+        if object.index() >= self.objects.len() {
+            self.objects.resize(object.index() + 1, ObjectGraph::default());
+        }
+        let graph = &mut self.objects[object.index()];
+        graph.version += u32::from(access == Access::Write);
+        let before = graph.adds;
+        let action = action_hash(by.0, by.1, op, slot, graph.version);
+        graph.actions ^= action;
+        graph.adds = whole(graph.actions);
+        self.hash ^= before ^ graph.adds;
+        action
+    }
+
+    /// Adds a thread's next action, of which it is known what it adds to the first object that it touches. What objects add
+    /// to the hash is not worked out before it [is asked for](HappensBefore::settle).
+    #[inline]
+    pub(crate) fn step_again(&mut self, thread: ThreadId, op: &Op, action: u128) {
+        match op.object {
+            Some(object)
+                if op.also.is_none()
+                    && op.access != Access::None
+                    && let Some(graph) = self.objects.get_mut(object.index()) =>
+            {
+                graph.actions ^= action;
+                graph.version += u32::from(op.access == Access::Write);
+                self.thread(thread).actions += 1;
             }
-            alone = false;
-            if object.index() >= self.objects.len() {
-                self.objects.resize(object.index() + 1, ObjectGraph::default());
+            _ => {
+                self.step(thread, op);
             }
-            let graph = &mut self.objects[object.index()];
-            graph.version += u32::from(access == Access::Write);
+        }
+    }
+
+    /// Works out what objects add to the hash.
+    pub(crate) fn settle(&mut self) {
+        for graph in &mut self.objects {
             let before = graph.adds;
-            graph.actions ^= action_hash(name, number, op, slot, graph.version);
             graph.adds = whole(graph.actions);
             self.hash ^= before ^ graph.adds;
-        }
-        if alone {
-            self.hash ^= alone_hash(name, number, op);
         }
     }
 
@@ -184,7 +220,7 @@ pub(crate) fn whole(actions: u128) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use selvedge_core::{ObjectId, OpKind};
+    use selvedge_core::OpKind;
 
     fn hash(steps: &[(u32, Op)]) -> StateHash {
         let mut graph = HappensBefore::default();

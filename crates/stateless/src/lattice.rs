@@ -12,7 +12,7 @@ mod script;
 mod trail;
 mod walk;
 
-use selvedge_core::{Decision, Op, OpKind, ThreadId};
+use selvedge_core::{Decision, OpKind, ThreadId};
 
 pub(crate) use self::certain::Runs;
 #[cfg(test)]
@@ -22,7 +22,6 @@ pub(crate) use self::walk::{Removed, Slid};
 
 use self::certain::{Counted, Stand};
 use crate::gate::Gate;
-use crate::happens_before::action_hash;
 
 /// A set of threads, as bits. Graphs with more than 64 of them have more prefixes than anyone can walk over.
 pub(crate) type Threads = u64;
@@ -295,27 +294,17 @@ impl Object {
         self.touches.last().expect("it has a beginning")
     }
 
-    /// Notes what a step does to it, which a thread takes after so many others; this was the last one before. Says what that
-    /// adds to its actions.
+    /// Notes that a step of a thread touches it, and what that adds to its actions; this was the last one before.
     #[inline(always)]
-    fn touch(
-        &mut self,
-        last: &Touched,
-        (step, thread): (u32, u8),
-        (name, number): (u64, u32),
-        op: &Op,
-        slot: usize,
-        writes: bool,
-    ) -> u128 {
-        let version = last.writes + u32::from(writes);
-        let action = action_hash(name, u64::from(number) + 1, op, slot, version);
+    fn touch(&mut self, last: &Touched, step: u32, thread: u8, touch: &Touch) {
+        let writes = last.writes + u32::from(touch.writes);
         // After a read others may have read that this thread knows nothing of.
-        let owner = if writes || last.is_write() || last.owner == thread { thread } else { NOBODY };
-        let last_write = if writes { step } else { last.last_write };
-        let all = last.all ^ action;
-        self.touches.push(Touched { all, step, writes: version, last_write, owner });
-        (self.all, self.is_added, self.written) = (all, false, version);
-        action
+        let owns = touch.writes || last.is_write() || last.owner == thread;
+        let owner = if owns { thread } else { NOBODY };
+        let last_write = if touch.writes { step } else { last.last_write };
+        let all = last.all ^ touch.action;
+        self.touches.push(Touched { all, step, writes, last_write, owner });
+        (self.all, self.is_added, self.written) = (all, false, writes);
     }
 
     /// Forgets the last step of the graph that touches it.

@@ -59,8 +59,8 @@ struct Details {
     pending_at: Vec<u32>,
     /// A name for each thread that equivalent executions agree on.
     names: Vec<u64>,
-    /// The state before each decision, and how many threads there were.
-    states: Vec<(StateHash, u32)>,
+    /// What there was before each decision.
+    states: Vec<StateRecord>,
     /// By how much the words of the objects that a step touched have changed: the index of the decision
     /// that completed the step, the object, and the difference.
     changes: Vec<(u32, u32, u64)>,
@@ -70,6 +70,16 @@ struct Details {
     signals: Vec<(u32, ThreadId)>,
     /// The step that the last one raced with.
     raced: Option<u32>,
+}
+
+/// What there was before a decision, and what the step that it completed added to that.
+#[derive(Clone, Copy, Debug)]
+struct StateRecord {
+    state: StateHash,
+    /// See [`HappensBefore::step`](crate::happens_before::HappensBefore::step); 0 for a decision that completed none.
+    action: u128,
+    /// How many threads there were.
+    threads: u32,
 }
 
 impl Details {
@@ -87,7 +97,7 @@ impl Details {
         self.pending.extend_from_slice(&before.pending[..begin]);
         self.pending_at.extend_from_slice(&before.pending_at[..kept]);
         self.states.extend_from_slice(&before.states[..kept]);
-        self.names.extend_from_slice(&before.names[..before.states[kept - 1].1 as usize]);
+        self.names.extend_from_slice(&before.names[..before.states[kept - 1].threads as usize]);
         let changes = before.changes.partition_point(|change| (change.0 as usize) < kept);
         self.changes.extend_from_slice(&before.changes[..changes]);
         let initial = before.initial.iter();
@@ -102,7 +112,7 @@ impl Details {
         self.pending.extend_from_slice(&other.pending[self.pending.len()..pending]);
         self.pending_at.extend_from_slice(&other.pending_at[self.pending_at.len().min(points)..points]);
         self.states.extend_from_slice(&other.states[self.states.len()..to.min(other.states.len())]);
-        let threads = other.states.get(to).map_or(other.names.len(), |(_, threads)| *threads as usize);
+        let threads = other.states.get(to).map_or(other.names.len(), |state| state.threads as usize);
         self.names.extend_from_slice(&other.names[self.names.len()..threads]);
         let changes = other.changes[self.changes.len()..].iter();
         self.changes.extend(changes.take_while(|change| (change.0 as usize) < to));
@@ -177,7 +187,22 @@ impl Record {
 
     /// The state before a decision, where the strategy wants it.
     pub(crate) fn state(&self, step: usize) -> StateHash {
-        self.details.states[step].0
+        self.details.states[step].state
+    }
+
+    /// What the step that a decision completed adds to the first object that it touches, where the strategy wants it.
+    #[inline]
+    pub(crate) fn action(&self, step: usize) -> u128 {
+        self.details.states[step].action
+    }
+
+    /// The same of a step of one decision, and the state after it, if it is not the last.
+    #[inline]
+    pub(crate) fn step(&self, step: usize) -> Option<(u128, StateHash)> {
+        match self.details.states.get(step..step + 2)? {
+            [before, after] => Some((before.action, after.state)),
+            _ => None,
+        }
     }
 
     pub(crate) fn changes(&self) -> &[(u32, u32, u64)] {
@@ -314,7 +339,16 @@ impl Record {
     /// Notes the state before the next decision.
     #[inline]
     pub(crate) fn note_state(&mut self, state: StateHash) {
-        self.details.states.push((state, self.details.names.len() as u32));
+        let threads = self.details.names.len() as u32;
+        self.details.states.push(StateRecord { state, action: 0, threads });
+    }
+
+    /// Notes what the step that the last decision completed adds to the first object that it touches.
+    #[inline]
+    pub(crate) fn note_action(&mut self, action: u128) {
+        if let Some(state) = self.details.states.last_mut() {
+            state.action = action;
+        }
     }
 
     /// Notes a thread's next step before the next decision.

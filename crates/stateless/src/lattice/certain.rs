@@ -176,7 +176,7 @@ impl Lattice {
     pub(super) fn goes_on(&self, run: &mut PlainRun, next: &Plain<'_>) -> bool {
         let PlainRun { thread, stand, is_quiet } = run;
         let waited = || next.writes && stand.has_unless() && stand.unless.0 as usize == next.object;
-        if !stand.left() && !(*is_quiet && waited()) {
+        if !(stand.left() || *is_quiet && waited()) {
             return false;
         }
         let flags = stand.flags & Stand::INSTEAD;

@@ -1,11 +1,11 @@
 //! How the graph of an execution is made, step by step, from what was recorded.
 
-use selvedge_core::{Access, Op, OpKind, ThreadId};
+use selvedge_core::{Access, OpKind, ThreadId};
 
 use super::certain::{Counted, Stand};
 use super::script::{Move, Run, Script};
 use super::{ANYBODY, Change, Costs, Lattice, Line, More, NONE, Object, Step, Threads, Touch, Touched};
-use crate::happens_before::{alone_hash, stop_hash, value_hash};
+use crate::happens_before::{action_hash, alone_hash, stop_hash, value_hash};
 use crate::record::{Pending, in_common};
 use crate::strategy::Finished;
 
@@ -143,8 +143,14 @@ impl Lattice {
             debug_assert_eq!((costs.least, forced, self.one_way), self.weigh(thread.into(), costs.run, true));
             let index = self.steps.len() as u32;
             let number = self.taken[usize::from(thread)];
+            let hash = || {
+                action_hash(name, u64::from(number) + 1, &next.op, 0, last.writes + u32::from(next.writes))
+            };
+            let action = next.action.unwrap_or_else(hash);
+            debug_assert_eq!(action, hash(), "the engine has added the same");
+            let touch = Touch { action, object: next.object as u32, writes: next.writes };
             let entry = &mut self.objects[next.object];
-            let action = entry.touch(&last, (index, thread), (name, number), &next.op, 0, next.writes);
+            entry.touch(&last, index, thread, &touch);
             let changes = self.changes.len() as u32;
             if next.changes {
                 self.changes.push(Change {
@@ -165,7 +171,7 @@ impl Lattice {
             self.stand_there(&run, index, next.gate);
             self.steps.push(Step {
                 after: next.after,
-                touch: Touch { action, object: next.object as u32, writes: next.writes },
+                touch,
                 thread,
                 forced,
                 kind: next.op.kind,
@@ -224,7 +230,7 @@ impl Lattice {
             {
                 calm = !(next.op.yields() || writes && self.disturbs(thread, object.index()));
                 pressed = self.pressed(thread);
-                step.touch = self.touch(thread, &next.op, 0, object.index(), writes);
+                step.touch = self.touch(&next, 0, object.index(), writes);
             }
             _ => (row, affects) = self.load_more(&mut step, &next),
         }
@@ -280,12 +286,18 @@ impl Lattice {
     }
 
     /// Notes what the next step of a thread does to an object.
-    fn touch(&mut self, thread: usize, op: &Op, slot: usize, object: usize, writes: bool) -> Touch {
-        let step = (self.steps.len() as u32, thread as u8);
-        let by = (self.lines[thread].name, self.taken[thread]);
+    fn touch(&mut self, next: &Move<'_>, slot: usize, object: usize, writes: bool) -> Touch {
+        let (index, thread) = (self.steps.len() as u32, next.thread.index());
+        let (name, number) = (self.lines[thread].name, u64::from(self.taken[thread]) + 1);
         let entry = &mut self.objects[object];
         let last = *entry.last();
-        Touch { action: entry.touch(&last, step, by, op, slot, writes), object: object as u32, writes }
+        let hash = || action_hash(name, number, &next.op, slot, last.writes + u32::from(writes));
+        let is_first = slot == 0 && next.op.object.is_some();
+        let action = next.action.filter(|_| is_first).unwrap_or_else(hash);
+        debug_assert_eq!(action, hash(), "the engine has added the same");
+        let touch = Touch { action, object: object as u32, writes };
+        entry.touch(&last, index, thread as u8, &touch);
+        touch
     }
 
     /// Notes what a step does to any number of objects and to other threads, and what else it adds to the hash. Says which
@@ -303,7 +315,7 @@ impl Lattice {
         let (row, joins) = self.join(thread, row, touches.into_iter().flatten(), next.stops);
         step.joins = joins;
         if let Some(object) = object {
-            step.touch = self.touch(thread, &next.op, 0, object.index(), writes);
+            step.touch = self.touch(next, 0, object.index(), writes);
         }
         let end = self.choices.len() as u32;
         let mut more = More {
@@ -316,7 +328,7 @@ impl Lattice {
         };
         if let Some(also) = also {
             let slot = next.op.object.iter().len();
-            more.also = self.touch(thread, &next.op, slot, also.index(), true);
+            more.also = self.touch(next, slot, also.index(), true);
         }
         let (name, ordinal) = (self.lines[thread].name, u64::from(step.number) + 1);
         if object.is_none() && also.is_none() {

@@ -15,6 +15,8 @@ pub(crate) struct Move<'a> {
     pub(super) run: u32,
     /// The state after it.
     pub(super) after: u128,
+    /// What it adds to its first object, if it touches one and that is known.
+    pub(super) action: Option<u128>,
     /// How many decisions there were with it.
     pub(super) decisions: u32,
     /// How many values it chose.
@@ -37,6 +39,7 @@ pub(crate) struct Plain<'a> {
     pub(super) object: usize,
     pub(super) writes: bool,
     pub(super) after: u128,
+    pub(super) action: Option<u128>,
     pub(super) decisions: u32,
     /// Whether it changes the word of the object, and by how much.
     pub(super) changes: bool,
@@ -52,6 +55,7 @@ impl<'a> Plain<'a> {
         thread: ThreadId,
         op: &Op,
         after: u128,
+        action: Option<u128>,
         decisions: u32,
         changes: &[(u32, u32, u64)],
         next: &'a Pending,
@@ -73,6 +77,7 @@ impl<'a> Plain<'a> {
             object: object.index(),
             writes,
             after,
+            action,
             decisions,
             changes: changed,
             difference,
@@ -158,7 +163,8 @@ impl<'a> Script<'a> for Run<'a> {
             [first, ..] if is_here(first.0) => std::slice::from_ref(first),
             _ => &[],
         };
-        Plain::new(thread, &point.op, record.state(end).0, end as u32, changes, pending)
+        let (action, after) = record.step(at)?;
+        Plain::new(thread, &point.op, after.0, Some(action), end as u32, changes, pending)
     }
 
     #[inline(always)]
@@ -193,6 +199,7 @@ impl<'a> Script<'a> for Run<'a> {
             op: points[end - 1].op,
             run,
             after: after.0,
+            action: Some(record.action(end - 1)),
             decisions: end as u32,
             choices: chosen as u32,
             stops,
@@ -304,6 +311,7 @@ pub(crate) mod written {
                 op,
                 run: self.run,
                 after: self.state.hash().0,
+                action: None,
                 decisions: self.index as u32,
                 choices: 0,
                 stops: false,

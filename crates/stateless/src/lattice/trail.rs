@@ -154,7 +154,7 @@ impl<'a> Script<'a> for Again<'a> {
         {
             return None;
         }
-        Plain::new(thread, &step.op, step.after, 0, &self.changes[..step.changes.into()], &self.next[0])
+        Plain::new(thread, &step.op, step.after, None, 0, &self.changes[..step.changes.into()], &self.next[0])
     }
 
     #[inline(always)]
@@ -174,6 +174,7 @@ impl<'a> Script<'a> for Again<'a> {
             op: step.op,
             run: step.run,
             after: step.after,
+            action: None,
             decisions: 0,
             choices: step.choices.into(),
             stops: self.stops && rest.is_empty(),
