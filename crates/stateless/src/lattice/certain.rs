@@ -165,7 +165,8 @@ impl Stand {
 impl Lattice {
     /// A thread that goes on from where it stands, as long as none of its preemptions becomes certain.
     #[inline]
-    pub(super) fn plain_run(&self, thread: usize, stand: &Stand) -> Option<PlainRun> {
+    pub(super) fn plain_run(&self, thread: usize) -> Option<PlainRun> {
+        let stand = self.stand(thread);
         let is_quiet = stand.seen < stand.uncounted();
         (self.counted[thread].until <= stand.counted).then_some(PlainRun { thread, stand: *stand, is_quiet })
     }

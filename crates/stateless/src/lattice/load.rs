@@ -56,9 +56,7 @@ impl Lattice {
         // What can go on may depend on the words that objects begin with.
         self.look_again(self.masks.waiting);
         while self.load_step(&mut script) {
-            if self.calm {
-                self.load_run(&mut script);
-            }
+            self.load_run(&mut script);
         }
     }
 
@@ -111,36 +109,41 @@ impl Lattice {
         self.stride = width;
     }
 
-    /// Adds the next steps, as long as their thread goes on, knows all that each depends on, and what is certain of other
-    /// threads is as it was.
+    /// Adds the next steps, as long as they are of one thread that knows all that each depends on, and others are as certainly
+    /// left as before.
     #[inline(always)]
     fn load_run<'a>(&mut self, script: &mut impl Script<'a>) {
         let [.., before, last] = &self.steps[..] else { return };
-        if before.thread != last.thread || self.has_yields {
+        if self.has_yields {
             return;
         }
-        let (thread, costs) = (last.thread, last.costs);
+        let (thread, mut costs) = (last.thread, last.costs);
         let (id, own) = (ThreadId(thread.into()), 1 << thread);
-        let line = &self.lines[usize::from(thread)];
-        let name = line.name;
-        let Some(mut run) = line.stands.last().and_then(|stand| self.plain_run(thread.into(), stand)) else {
-            return;
-        };
-        while self.calm
-            && let Some(next) = script.plain(id, costs.run)
+        // Whether the state before the last step was come to by the thread too, and that changed nothing for the others.
+        let mut goes_on = self.calm && before.thread == thread;
+        let Some(mut run) = self.plain_run(id.index()) else { return };
+        let name = self.lines[id.index()].name;
+        while let Some(next) = script.plain(id)
             && let Some(entry) = self.objects.get(next.object)
         {
             let last = *entry.last();
-            if !self.knows(thread.into(), &last, next.writes)
+            if !self.knows(id.index(), &last, next.writes)
                 || next.writes
                     && entry.waiters & self.masks.unless & !own != 0
-                    && self.disturbs(thread.into(), next.object)
+                    && self.disturbs(id.index(), next.object)
                 || !self.goes_on(&mut run, &next)
             {
                 return;
             }
-            let forced = self.forced(thread.into(), costs.least);
-            debug_assert_eq!((costs.least, forced, self.one_way), self.weigh(thread.into(), costs.run, true));
+            let forced = if goes_on {
+                let forced = self.forced(id.index(), costs.least);
+                debug_assert_eq!((costs.least, forced, self.one_way), self.weigh(id.index(), next.run, true));
+                forced
+            } else {
+                let (least, forced, one_way) = self.weigh(id.index(), next.run, true);
+                (costs, self.one_way, self.calm) = (Costs { least, run: next.run }, one_way, true);
+                forced
+            };
             let index = self.steps.len() as u32;
             let number = self.taken[usize::from(thread)];
             let hash = || {
@@ -184,6 +187,7 @@ impl Lattice {
                 costs,
                 joins: 0,
             });
+            goes_on = self.calm;
             script.pass(&next);
         }
     }

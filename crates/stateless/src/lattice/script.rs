@@ -38,6 +38,7 @@ pub(crate) struct Plain<'a> {
     pub(super) op: Op,
     pub(super) object: usize,
     pub(super) writes: bool,
+    pub(super) run: u32,
     pub(super) after: u128,
     pub(super) action: Option<u128>,
     pub(super) decisions: u32,
@@ -54,6 +55,7 @@ impl<'a> Plain<'a> {
     pub(super) fn new(
         thread: ThreadId,
         op: &Op,
+        run: u32,
         after: u128,
         action: Option<u128>,
         decisions: u32,
@@ -76,6 +78,7 @@ impl<'a> Plain<'a> {
             op: *op,
             object: object.index(),
             writes,
+            run,
             after,
             action,
             decisions,
@@ -97,8 +100,8 @@ pub(crate) trait Script<'a> {
     /// The words that objects begin with.
     fn initials(&self) -> impl Iterator<Item = u64>;
 
-    /// The next step, if it is a plain one of this thread with no preemption more than these, and not the last.
-    fn plain(&self, thread: ThreadId, run: u32) -> Option<Plain<'a>>;
+    /// The next step, if it is a plain one of this thread, and not the last.
+    fn plain(&self, thread: ThreadId) -> Option<Plain<'a>>;
 
     /// Goes on after a plain step.
     fn pass(&mut self, plain: &Plain<'a>);
@@ -146,7 +149,7 @@ impl<'a> Script<'a> for Run<'a> {
     }
 
     #[inline(always)]
-    fn plain(&self, thread: ThreadId, run: u32) -> Option<Plain<'a>> {
+    fn plain(&self, thread: ThreadId) -> Option<Plain<'a>> {
         let record = self.execution.record;
         let (at, end) = (self.decision, self.decision + 1);
         let &[Decision::Thread(chosen), Decision::Thread(_)] = record.decisions().get(at..end + 1)? else {
@@ -155,7 +158,7 @@ impl<'a> Script<'a> for Run<'a> {
         let [point, next] = record.points().get(at..end + 1)? else { return None };
         let [pending] = record.pending(end) else { return None };
         let is_here = |step: u32| step as usize == at;
-        if chosen != thread || next.preemptions != run || self.signals.first().is_some_and(|s| is_here(s.0)) {
+        if chosen != thread || self.signals.first().is_some_and(|s| is_here(s.0)) {
             return None;
         }
         let changes = match self.changes {
@@ -164,7 +167,8 @@ impl<'a> Script<'a> for Run<'a> {
             _ => &[],
         };
         let (action, after) = record.step(at)?;
-        Plain::new(thread, &point.op, after.0, Some(action), end as u32, changes, pending)
+        let run = next.preemptions;
+        Plain::new(thread, &point.op, run, after.0, Some(action), end as u32, changes, pending)
     }
 
     #[inline(always)]
@@ -286,7 +290,7 @@ pub(crate) mod written {
             std::iter::empty()
         }
 
-        fn plain(&self, _: ThreadId, _: u32) -> Option<Plain<'a>> {
+        fn plain(&self, _: ThreadId) -> Option<Plain<'a>> {
             None
         }
 

@@ -147,14 +147,13 @@ impl<'a> Script<'a> for Again<'a> {
     }
 
     #[inline(always)]
-    fn plain(&self, thread: ThreadId, run: u32) -> Option<Plain<'a>> {
+    fn plain(&self, thread: ThreadId) -> Option<Plain<'a>> {
         let [step, _, ..] = self.steps else { return None };
-        if ThreadId(step.thread.into()) != thread
-            || (step.run, step.next, step.signals, step.choices) != (run, 1, 0, 0)
-        {
+        if ThreadId(step.thread.into()) != thread || (step.next, step.signals, step.choices) != (1, 0, 0) {
             return None;
         }
-        Plain::new(thread, &step.op, step.after, None, 0, &self.changes[..step.changes.into()], &self.next[0])
+        let changes = &self.changes[..step.changes.into()];
+        Plain::new(thread, &step.op, step.run, step.after, None, 0, changes, &self.next[0])
     }
 
     #[inline(always)]
