@@ -307,12 +307,14 @@ impl Object {
         (self.all, self.is_added, self.written) = (all, false, writes);
     }
 
-    /// Forgets the last step of the graph that touches it.
+    /// Forgets all but the first so many steps of the graph, and is what it was after them.
     #[inline]
-    fn forget_last(&mut self) {
-        self.touches.pop();
+    fn keep(&mut self, steps: u32) {
+        let first = self.touches[1..].partition_point(|touch| touch.step < steps);
+        self.touches.truncate(first + 1);
         let Touched { all, writes, .. } = *self.last();
-        (self.all, self.is_added, self.written) = (all, false, writes);
+        self.is_added &= self.all == all;
+        (self.all, self.written) = (all, writes);
     }
 
     /// The steps that write it, the last one first.
@@ -330,17 +332,27 @@ impl Step {
 }
 
 impl Masks {
-    /// A thread stands there. Whether it can go on is not clear yet where it waits.
+    /// A thread stands there, of which nothing is noted yet. Whether it can go on is not clear yet where it waits.
     #[inline]
-    fn set(&mut self, thread: usize, stand: &Stand) {
-        let put = |set: &mut Threads, on: bool| *set = *set & !(1 << thread) | Threads::from(on) << thread;
+    fn add(&mut self, thread: usize, stand: &Stand) {
+        let put = |set: &mut Threads, on: bool| *set |= Threads::from(on) << thread;
         put(&mut self.enabled, stand.open());
-        put(&mut self.timed, false);
         put(&mut self.waiting, stand.waits());
         put(&mut self.yielded, stand.yielded());
         put(&mut self.left, stand.left());
         put(&mut self.unless, stand.has_unless());
         put(&mut self.instead, stand.has_instead());
+    }
+
+    /// The same for one that stood elsewhere.
+    #[inline]
+    fn set(&mut self, thread: usize, stand: &Stand) {
+        let others = !(1 << thread);
+        let Masks { enabled, timed, waiting, yielded, left, unless, instead, .. } = self;
+        for set in [enabled, timed, waiting, yielded, left, unless, instead] {
+            *set &= others;
+        }
+        self.add(thread, stand);
     }
 }
 

@@ -277,16 +277,19 @@ impl Lattice {
     }
 
     /// Whether a thread knows all that was done to an object that its next access depends on.
-    #[inline]
+    #[inline(always)]
     fn knows(&self, thread: usize, last: &Touched, writes: bool) -> bool {
         usize::from(last.owner) == thread
             || last.owner == ANYBODY
-            || !writes
-                && self.steps.get(last.last_write as usize).is_none_or(|write| {
-                    let clock = &self.clocks[self.stand(thread).row as usize * self.stride..];
-                    let by = usize::from(write.thread);
-                    by == thread || write.number < clock[by]
-                })
+            || !writes && self.knows_write(thread, last.last_write)
+    }
+
+    /// Whether a thread knows of a write, or there is none.
+    fn knows_write(&self, thread: usize, write: u32) -> bool {
+        self.steps.get(write as usize).is_none_or(|write| {
+            let by = usize::from(write.thread);
+            by == thread || write.number < self.clock(self.stand(thread).row)[by]
+        })
     }
 
     /// Notes what the next step of a thread does to an object.
@@ -426,29 +429,15 @@ impl Lattice {
             self.walk_to(kept);
             return;
         }
-        if self.length < kept {
-            self.retrace(kept);
+        self.rewrite_words(kept);
+        for change in self.changes.drain(self.changes_until(kept)..) {
+            self.objects[change.object as usize].unwritten -= u32::from(!change.writes);
         }
-        let here = self.changes_until(self.length);
-        let first = self.changes_until(kept);
-        for (index, change) in (first..).zip(self.changes.drain(first..)) {
-            let object = &mut self.objects[change.object as usize];
-            object.unwritten -= u32::from(!change.writes);
-            if index < here {
-                object.word = object.word.wrapping_sub(change.difference);
-            }
+        for object in &mut self.objects {
+            object.keep(kept as u32);
         }
-        for step in self.steps[kept..].iter().rev() {
-            self.taken[usize::from(step.thread)] = step.number;
-            if step.touch.object != NONE {
-                self.objects[step.touch.object as usize].forget_last();
-            }
-            if step.more != NONE
-                && let also = self.more[step.more as usize].also.object
-                && also != NONE
-            {
-                self.objects[also as usize].forget_last();
-            }
+        for (line, taken) in self.lines.iter().zip(&mut self.taken) {
+            *taken = line.stands[1..].partition_point(|stand| (stand.last as usize) < kept) as u32;
         }
         (self.length, self.hash) = (kept, self.hash_after(kept));
         self.steps.truncate(kept);

@@ -266,6 +266,7 @@ impl Lattice {
     /// The same for what is counted along the execution.
     pub(super) fn retrace(&mut self, length: usize) {
         debug_assert!(self.is_on_path(), "the execution was here");
+        self.rewrite_words(length);
         if length > self.length {
             self.retrace_steps::<true>(self.length..length);
         } else {
@@ -276,7 +277,6 @@ impl Lattice {
 
     /// Adds these steps of the execution, or takes them back.
     fn retrace_steps<const ADD: bool>(&mut self, steps: Range<usize>) {
-        let changes = self.changes_until(steps.start)..self.changes_until(steps.end);
         for step in &self.steps[steps] {
             let taken = &mut self.taken[usize::from(step.thread)];
             *taken = if ADD { *taken + 1 } else { *taken - 1 };
@@ -290,10 +290,16 @@ impl Lattice {
                 self.objects[also.object as usize].retrace::<ADD>(also);
             }
         }
-        for change in &self.changes[changes] {
+    }
+
+    /// Makes the words of objects what they were after so many steps of the execution, which was here.
+    pub(super) fn rewrite_words(&mut self, length: usize) {
+        let (here, there) = (self.changes_until(self.length), self.changes_until(length));
+        let add = here < there;
+        for change in &self.changes[here.min(there)..here.max(there)] {
             let word = &mut self.objects[change.object as usize].word;
             let difference = change.difference;
-            *word = if ADD { word.wrapping_add(difference) } else { word.wrapping_sub(difference) };
+            *word = if add { word.wrapping_add(difference) } else { word.wrapping_sub(difference) };
         }
     }
 
@@ -305,22 +311,25 @@ impl Lattice {
 
     /// Works out what follows from where the threads stand.
     pub(super) fn arrive(&mut self) {
-        self.least = 0;
-        self.masks = Masks::default();
         self.covered.fill(0);
-        for thread in 0..self.taken.len() {
-            let stand = *self.stand(thread);
-            self.least += stand.least();
-            self.masks.set(thread, &stand);
-            let clock = &self.clocks[stand.row as usize * self.stride..];
-            for (covered, now) in self.covered.iter_mut().zip(clock) {
-                *covered = (*covered).max(*now);
+        let (mut least, mut masks) = (0, Masks::default());
+        for (thread, (line, taken)) in self.lines.iter().zip(&self.taken).enumerate() {
+            let stand = &line.stands[*taken as usize];
+            least += stand.least();
+            masks.add(thread, stand);
+            // The first clock is that of a thread that has not begun.
+            if stand.row != 0 {
+                let clock = &self.clocks[stand.row as usize * self.stride..];
+                for (covered, now) in self.covered.iter_mut().zip(clock) {
+                    *covered = (*covered).max(*now);
+                }
             }
         }
         for (thread, (taken, covered)) in self.taken.iter().zip(&self.covered).enumerate() {
-            self.masks.frontier |= Threads::from(taken > covered) << thread;
+            masks.frontier |= Threads::from(taken > covered) << thread;
         }
-        self.look_again(self.masks.waiting);
+        (self.least, self.masks) = (least, masks);
+        self.look_again(masks.waiting);
     }
 
     /// What it costs to come here, and to go on with a thread, by the steps that are here in the order of the execution,

@@ -255,6 +255,30 @@ impl CbPor {
         state.walk_to(state.steps());
     }
 
+    /// The first choice at a point that does not lead to a marked state.
+    #[inline(never)]
+    fn choose_unmarked(&self, point: &Point<'_>) -> Choice {
+        let record = point.record;
+        let marked = self.marks.cost.marked(point.state.0);
+        if point.arity > 0 {
+            let name = record.name(last_thread(point.decisions));
+            let new = |value: &u32| !marked.has_value(name, *value);
+            return Choice::Take(Decision::Value((0..point.arity).find(new).unwrap_or(0)));
+        }
+        let Decision::Thread(preferred) = point.without_preemption() else {
+            unreachable!("a choice between threads")
+        };
+        let others = point.enabled.iter().filter(|thread| *thread != preferred);
+        for thread in std::iter::once(preferred).chain(others) {
+            let price = u32::from(point.preemptible && point.running != Some(thread));
+            let affordable = self.bound.is_none_or(|most| point.preemptions + price <= most);
+            if affordable && !marked.has(thread, record.name(thread)) {
+                return Choice::Take(Decision::Thread(thread));
+            }
+        }
+        Choice::Prune
+    }
+
     /// Goes on to the next bound.
     fn next_bound(&mut self, bound: u32) {
         self.bound = Some(bound);
@@ -335,30 +359,16 @@ impl Strategy for CbPor {
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {
-        let record = point.record;
-        if point.arity > 0 {
-            let name = record.name(last_thread(point.decisions));
-            let marked = self.marks.cost.marked(point.state.0);
-            let new = |value: &u32| !marked.has_value(name, *value);
-            return Choice::Take(Decision::Value((0..point.arity).find(new).unwrap_or(0)));
+        // Most often the thread goes on, and nothing is known of what comes then.
+        if let Some(running) = point.running
+            && point.arity == 0
+            && point.preemptible
+            && self.bound.is_none_or(|most| point.preemptions <= most)
+            && self.marks.cost.marked(point.state.0).is_empty()
+        {
+            return Choice::Take(Decision::Thread(running));
         }
-        let Decision::Thread(preferred) = point.without_preemption() else {
-            unreachable!("a choice between threads")
-        };
-        let marked = self.marks.cost.marked(point.state.0);
-        let affords_any = self.bound.is_none_or(|most| point.preemptions <= most);
-        if point.running == Some(preferred) && affords_any && marked.is_empty() {
-            return Choice::Take(Decision::Thread(preferred));
-        }
-        let others = point.enabled.iter().filter(|thread| *thread != preferred);
-        for thread in std::iter::once(preferred).chain(others) {
-            let price = u32::from(point.preemptible && point.running != Some(thread));
-            let affordable = self.bound.is_none_or(|most| point.preemptions + price <= most);
-            if affordable && !marked.has(thread, record.name(thread)) {
-                return Choice::Take(Decision::Thread(thread));
-            }
-        }
-        Choice::Prune
+        self.choose_unmarked(point)
     }
 
     fn strays(&self) -> bool {
