@@ -32,10 +32,10 @@ pub(crate) const MOST_THREADS: usize = Threads::BITS as usize;
 /// The threads of a set, in the order of their numbers.
 pub(crate) fn each(mut threads: Threads) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
-        let first = threads.trailing_zeros() as usize;
         if threads == 0 {
             return None;
         }
+        let first = threads.trailing_zeros() as usize;
         threads &= threads - 1;
         Some(first)
     })
@@ -86,8 +86,9 @@ pub(crate) struct Lattice {
     calm: bool,
     /// Where the step before the last was loaded, there was no other way to come there within the bound.
     one_way: bool,
-    /// Memory that is used again and again.
+    /// Memory that is used again and again: steps that were undone, and what had been taken before.
     undone: Vec<u32>,
+    taken_before: Vec<u32>,
 }
 
 /// No step.

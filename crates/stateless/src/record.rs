@@ -170,6 +170,15 @@ impl Record {
         &self.details.pending[begin..end]
     }
 
+    /// The next step that became known before a decision, if there is one.
+    #[inline]
+    pub(crate) fn only_pending(&self, step: usize) -> Option<&Pending> {
+        let Details { pending, pending_at, .. } = &self.details;
+        let begin = *pending_at.get(step)? as usize;
+        let end = pending_at.get(step + 1).map_or(pending.len(), |end| *end as usize);
+        pending.get(begin).filter(|_| end == begin + 1)
+    }
+
     /// The next steps of threads in the order in which they became known, and where those of each step begin.
     pub(crate) fn all_pending(&self) -> (&[Pending], &[u32]) {
         (&self.details.pending, &self.details.pending_at)
@@ -199,8 +208,8 @@ impl Record {
     /// The same of a step of one decision, and the state after it, if it is not the last.
     #[inline]
     pub(crate) fn step(&self, step: usize) -> Option<(u128, StateHash)> {
-        match self.details.states.get(step..step + 2)? {
-            [before, after] => Some((before.action, after.state)),
+        match self.details.states.get(step..)? {
+            [before, after, ..] => Some((before.action, after.state)),
             _ => None,
         }
     }

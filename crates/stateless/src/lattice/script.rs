@@ -152,11 +152,11 @@ impl<'a> Script<'a> for Run<'a> {
     fn plain(&self, thread: ThreadId) -> Option<Plain<'a>> {
         let record = self.execution.record;
         let (at, end) = (self.decision, self.decision + 1);
-        let &[Decision::Thread(chosen), Decision::Thread(_)] = record.decisions().get(at..end + 1)? else {
+        let &[Decision::Thread(chosen), Decision::Thread(_), ..] = record.decisions().get(at..)? else {
             return None;
         };
-        let [point, next] = record.points().get(at..end + 1)? else { return None };
-        let [pending] = record.pending(end) else { return None };
+        let [point, next, ..] = record.points().get(at..)? else { return None };
+        let pending = record.only_pending(end)?;
         let is_here = |step: u32| step as usize == at;
         if chosen != thread || self.signals.first().is_some_and(|s| is_here(s.0)) {
             return None;

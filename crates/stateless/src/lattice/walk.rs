@@ -244,14 +244,13 @@ impl Lattice {
     /// because of the bound anywhere.
     pub(crate) fn go_back(&mut self) -> bool {
         debug_assert!(self.is_on_path(), "the execution was here");
-        let (mut length, mut by_bound) = (self.length, false);
-        while let Some(step) = length.checked_sub(1).map(|last| &self.steps[last])
-            && step.forced != Forced::No
-        {
+        let steps = self.steps[..self.length].iter().rev().take_while(|step| step.forced != Forced::No);
+        let (mut count, mut by_bound) = (0, false);
+        for step in steps {
             by_bound |= step.forced == Forced::Bound;
-            length -= 1;
+            count += 1;
         }
-        self.walk_to(length);
+        self.walk_to(self.length - count);
         by_bound
     }
 
@@ -350,6 +349,7 @@ impl Lattice {
             }
         }
         let mut undone = std::mem::take(&mut self.undone);
+        self.taken_before.clone_from(&self.taken);
         let (mut left, mut next, mut cost) = (self.length, next, 0);
         while run > 0 && usize::from(self.steps[run - 1].thread) == last && cost <= budget {
             run -= 1;
@@ -371,10 +371,9 @@ impl Lattice {
             cost +=
                 last.costs.run + u32::from(last_thread != next && self.can_go_on(last_thread) == Can::Now);
         }
-        for step in undone.drain(..).rev() {
-            let step = &self.steps[step as usize];
-            self.taken[usize::from(step.thread)] += 1;
-            for &Change { object, difference, .. } in step.changes(&self.changes) {
+        std::mem::swap(&mut self.taken, &mut self.taken_before);
+        for step in undone.drain(..) {
+            for &Change { object, difference, .. } in self.steps[step as usize].changes(&self.changes) {
                 let word = &mut self.objects[object as usize].word;
                 *word = word.wrapping_add(difference);
             }
@@ -387,14 +386,17 @@ impl Lattice {
     /// the budget if it could not have been taken.
     #[inline(always)]
     fn undo(&mut self, step: usize, next: usize, budget: u32, undone: &mut Vec<u32>) -> u32 {
-        let thread = usize::from(self.steps[step].thread);
+        let Step { thread, changed, .. } = self.steps[step];
+        let thread = usize::from(thread);
         let price = u32::from(thread != next && self.can_go_on(thread) == Can::Now);
         self.taken[thread] -= 1;
-        for &Change { object, difference, .. } in self.steps[step].changes(&self.changes) {
-            let word = &mut self.objects[object as usize].word;
-            *word = word.wrapping_sub(difference);
+        if changed != 0 {
+            for &Change { object, difference, .. } in self.steps[step].changes(&self.changes) {
+                let word = &mut self.objects[object as usize].word;
+                *word = word.wrapping_sub(difference);
+            }
+            undone.push(step as u32);
         }
-        undone.push(step as u32);
         if self.can_go_on(thread) == Can::Not { budget + 1 } else { price }
     }
 }

@@ -549,7 +549,7 @@ impl Marks {
             if !within.is_power_of_two() || here.has_place() {
                 self.cost.mark_here(&mut here);
             }
-            let Some(last) = each(within).max_by_key(|thread| state.last_event(*thread)) else { break };
+            let Some(last) = state.latest(within) else { break };
             let others = within & !(1 << last);
             for other in each(others) {
                 let removed = state.remove(other);
