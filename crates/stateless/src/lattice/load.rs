@@ -119,8 +119,8 @@ impl Lattice {
         }
         let (thread, mut costs) = (last.thread, last.costs);
         let (id, own) = (ThreadId(thread.into()), 1 << thread);
-        // Whether the state before the last step was come to by the thread too, and that changed nothing for the others.
-        let mut goes_on = self.calm && before.thread == thread;
+        // Whether all that another thread could have done instead is as it was before the last step.
+        let mut as_before = self.calm && before.thread == thread;
         let Some(mut run) = self.plain_run(id.index()) else { return };
         let name = self.lines[id.index()].name;
         while let Some(next) = script.plain(id)
@@ -135,7 +135,7 @@ impl Lattice {
             {
                 return;
             }
-            let forced = if goes_on {
+            let forced = if as_before {
                 let forced = self.forced(id.index(), costs.least);
                 debug_assert_eq!((costs.least, forced, self.one_way), self.weigh(id.index(), next.run, true));
                 forced
@@ -187,7 +187,7 @@ impl Lattice {
                 costs,
                 joins: 0,
             });
-            goes_on = self.calm;
+            as_before = self.calm;
             script.pass(&next);
         }
     }
