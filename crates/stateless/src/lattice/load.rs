@@ -137,11 +137,15 @@ impl Lattice {
             }
             let forced = if as_before {
                 let forced = self.forced(id.index(), costs.least);
-                debug_assert_eq!((costs.least, forced, self.one_way), self.weigh(id.index(), next.run, true));
+                debug_assert_eq!(
+                    (costs.least, forced, self.one_way),
+                    self.weigh(id.index(), costs.run, true)
+                );
                 forced
             } else {
-                let (least, forced, one_way) = self.weigh(id.index(), next.run, true);
-                (costs, self.one_way, self.calm) = (Costs { least, run: next.run }, one_way, true);
+                // To go on with the thread of the last step preempts nobody.
+                let (least, forced, one_way) = self.weigh(id.index(), costs.run, true);
+                (costs.least, self.one_way, self.calm) = (least, one_way, true);
                 forced
             };
             let index = self.steps.len() as u32;

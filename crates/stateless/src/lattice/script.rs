@@ -38,7 +38,6 @@ pub(crate) struct Plain<'a> {
     pub(super) op: Op,
     pub(super) object: usize,
     pub(super) writes: bool,
-    pub(super) run: u32,
     pub(super) after: u128,
     pub(super) action: Option<u128>,
     pub(super) decisions: u32,
@@ -55,7 +54,6 @@ impl<'a> Plain<'a> {
     pub(super) fn new(
         thread: ThreadId,
         op: &Op,
-        run: u32,
         after: u128,
         action: Option<u128>,
         decisions: u32,
@@ -78,7 +76,6 @@ impl<'a> Plain<'a> {
             op: *op,
             object: object.index(),
             writes,
-            run,
             after,
             action,
             decisions,
@@ -155,7 +152,7 @@ impl<'a> Script<'a> for Run<'a> {
         let &[Decision::Thread(chosen), Decision::Thread(_), ..] = record.decisions().get(at..)? else {
             return None;
         };
-        let [point, next, ..] = record.points().get(at..)? else { return None };
+        let point = record.points().get(at)?;
         let pending = record.only_pending(end)?;
         let is_here = |step: u32| step as usize == at;
         if chosen != thread || self.signals.first().is_some_and(|s| is_here(s.0)) {
@@ -167,8 +164,7 @@ impl<'a> Script<'a> for Run<'a> {
             _ => &[],
         };
         let (action, after) = record.step(at)?;
-        let run = next.preemptions;
-        Plain::new(thread, &point.op, run, after.0, Some(action), end as u32, changes, pending)
+        Plain::new(thread, &point.op, after.0, Some(action), end as u32, changes, pending)
     }
 
     #[inline(always)]

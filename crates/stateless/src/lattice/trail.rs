@@ -153,7 +153,7 @@ impl<'a> Script<'a> for Again<'a> {
             return None;
         }
         let changes = &self.changes[..step.changes.into()];
-        Plain::new(thread, &step.op, step.run, step.after, None, 0, changes, &self.next[0])
+        Plain::new(thread, &step.op, step.after, None, 0, changes, &self.next[0])
     }
 
     #[inline(always)]
