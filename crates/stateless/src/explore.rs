@@ -578,6 +578,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                         decisions: self.record.decisions(),
                         record: &self.record,
                         state: self.happens_before.hash(),
+                        foreseen: false,
                     };
                     match choose.choose(&point) {
                         Choice::Take(decision) => decision,

@@ -257,6 +257,7 @@ impl Foresight {
                 decisions,
                 record: &course.record,
                 state: course.state.graph.hash(),
+                foreseen: true,
             });
             self.ends = choice == Choice::Prune;
             let Choice::Take(decision @ Decision::Thread(thread)) = choice else { return };

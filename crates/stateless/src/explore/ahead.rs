@@ -215,6 +215,7 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
                 decisions: &theirs.decisions()[..step],
                 record: &self.record,
                 state,
+                foreseen: false,
             });
             let went =
                 theirs.decisions().get(step).map_or(Choice::Prune, |went: &Decision| Choice::Take(*went));

@@ -9,11 +9,14 @@
 //! 1. A state that was never executed has no successor to look up before its step is taken. What is kept of
 //!    H is therefore the *steps* into it: when `Mark` puts a state into H, the steps that lead there from
 //!    each predecessor are known from the graph.
-//! 2. `Search` takes a step if the execution that it is on can afford it, not if some other linearization
-//!    could; so every execution has no more preemptions than the bound, and a counterexample is the simplest
-//!    as it stands. Nothing is missed, because a state that was left early is not in H; an execution may end
-//!    without reaching a new terminal state, and these are counted. Algorithm 1 puts states into H when it
-//!    first visits them, so there a step is taken if its context bound allows it, as in the paper.
+//! 2. A step is taken if the execution at hand can afford it, which is seen at once. Where no such step leads to
+//!    anything new, the graph so far is asked for one that another execution to the same state could afford, as the
+//!    paper has it. So every execution leads to a new terminal state, and few have more preemptions than the bound:
+//!    those are like another one that has not, and if something goes wrong, it is that one that is reported. An
+//!    alternative is tried in a state only if the execution that came there can afford it. Nothing is missed: whatever
+//!    is within the bound is so along some execution, which can afford each of its steps.
+//!    Algorithm 1 puts states into H when it first visits them, so there every step is tried that its context bound
+//!    allows.
 //! 3. A step that ends the execution (a violation) happens after everything.
 //! 4. Terminal graphs are kept, so that the next bound need not run them again: they are marked anew.
 //! 5. A state that one step leads to within the bound is not put into H itself: that the step leads there says the
@@ -21,11 +24,13 @@
 //! 6. When the tables have grown past a limit, nothing more is marked, and nor are executions that are very long
 //!    or have more than 64 threads: the search goes on as a plain bounded one, slower and no less complete.
 
+use std::cell::RefCell;
+
 use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
 use super::backtrack::last_thread;
 use super::context_cost::{ContextCost, Here, NEVER};
-use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
+use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
 use crate::lattice::{Lattice, MOST_THREADS, Removed, Slid, Threads, Trail, each};
 use crate::program::Onward;
 
@@ -48,13 +53,22 @@ pub struct CbPor {
     path: Vec<Node>,
     begun: bool,
     cut: bool,
-    blocked: u64,
-    state: Lattice,
-    marks: Marks,
+    /// What `choose` finds out about costs is kept as well; that makes it faster, and changes no answer.
+    walk: RefCell<Walk>,
     /// The names of the threads of the last execution.
     names: Vec<u64>,
     /// The terminal graphs that were reached, for the next bound.
     terminals: Trail,
+}
+
+/// A graph, and what is known of its prefixes.
+#[derive(Clone, Debug)]
+struct Walk {
+    /// That of the last execution, or of the one that is under way as far as it has been asked for.
+    state: Lattice,
+    marks: Marks,
+    /// So many steps the graph has in common with the last terminal one.
+    common: usize,
 }
 
 /// The part of H that is looked up.
@@ -180,10 +194,12 @@ impl CbPor {
             path: Vec::new(),
             begun: false,
             cut: false,
-            blocked: 0,
-            state: Lattice::new(yields),
+            walk: RefCell::new(Walk {
+                state: Lattice::new(yields),
+                marks: Marks { cost: ContextCost::default(), bound, cut: false, back: Vec::new() },
+                common: 0,
+            }),
             names: Vec::new(),
-            marks: Marks { cost: ContextCost::default(), bound, cut: false, back: Vec::new() },
             terminals: Trail::default(),
         }
     }
@@ -196,20 +212,15 @@ impl CbPor {
     /// Goes to the last bound at once, or searches without one.
     pub fn at_bound(mut self) -> Self {
         self.bound = self.most;
-        self.marks.bound = self.most;
+        self.walk.get_mut().marks.bound = self.most;
         self
-    }
-
-    /// How many executions ended without reaching a new terminal state.
-    pub fn blocked(&self) -> u64 {
-        self.blocked
     }
 
     /// Puts the states of an execution into H (Algorithm 1).
     fn visited(&mut self, execution: &Finished<'_>) {
-        let state = &mut self.state;
-        state.update(execution, self.marks.most());
-        self.marks.cost.begin(state);
+        let Walk { state, marks, .. } = self.walk.get_mut();
+        state.update(execution, marks.most());
+        marks.cost.begin(state);
         if execution.pruned {
             // The state that it was ended in: where no step that it could afford was new.
             self.path.push(Node {
@@ -230,10 +241,10 @@ impl CbPor {
         for step in (0..=state.steps()).rev() {
             // `state` is what there is before this step.
             let begin = state.begin(step);
-            if self.marks.cost.mark(state.hash) {
+            if marks.cost.mark(state.hash) {
                 for thread in each(state.frontier()) {
                     let removed = state.remove(thread);
-                    self.marks.cost.leads_to_mark(state, removed.event);
+                    marks.cost.leads_to_mark(state, removed.event);
                     state.put_back(thread, &removed);
                 }
             }
@@ -241,9 +252,9 @@ impl CbPor {
                 index = begin;
                 let node = &mut self.path[begin];
                 node.cheaper = 0;
-                let mut here = self.marks.cost.look(state);
+                let mut here = marks.cost.look(state);
                 for thread in each(here.allowed) {
-                    if self.marks.within(state, &mut here, thread) {
+                    if marks.within(state, &mut here, thread) {
                         node.cheaper |= 1 << thread;
                     }
                 }
@@ -259,7 +270,8 @@ impl CbPor {
     #[inline(never)]
     fn choose_unmarked(&self, point: &Point<'_>) -> Choice {
         let record = point.record;
-        let marked = self.marks.cost.marked(point.state.0);
+        let walk = self.walk.borrow();
+        let marked = walk.marks.cost.marked(point.state.0);
         if point.arity > 0 {
             let name = record.name(last_thread(point.decisions));
             let new = |value: &u32| !marked.has_value(name, *value);
@@ -269,53 +281,94 @@ impl CbPor {
             unreachable!("a choice between threads")
         };
         let others = point.enabled.iter().filter(|thread| *thread != preferred);
+        let mut dear = None;
         for thread in std::iter::once(preferred).chain(others) {
+            if marked.has(thread, record.name(thread)) {
+                continue;
+            }
             let price = u32::from(point.preemptible && point.running != Some(thread));
+            // What led here is within the bound, so that a step that costs nothing is too.
             let affordable = self.bound.is_none_or(|most| point.preemptions + price <= most);
-            if affordable && !marked.has(thread, record.name(thread)) {
+            if affordable || price == 0 && !self.all {
                 return Choice::Take(Decision::Thread(thread));
             }
+            dear = dear.or(Some(thread));
         }
-        Choice::Prune
+        match dear {
+            None => Choice::Prune,
+            _ if self.all => Choice::Prune,
+            Some(likely) if point.foreseen => Choice::Take(Decision::Thread(likely)),
+            Some(_) => {
+                drop(walk);
+                self.choose_cheaper(point)
+            }
+        }
+    }
+
+    /// A step that this execution cannot afford and another one to the same state can.
+    #[cold]
+    fn choose_cheaper(&self, point: &Point<'_>) -> Choice {
+        let record = point.record;
+        if record.len() > LONGEST || record.threads() > MOST_THREADS {
+            return Choice::Prune;
+        }
+        let walk = &mut *self.walk.borrow_mut();
+        walk.update(&Finished {
+            record,
+            prefix: 0,
+            preemptions: point.preemptions,
+            pruned: true,
+            stopped: false,
+            state: point.state,
+        });
+        let Walk { state, marks, .. } = walk;
+        let mut here = marks.cost.look(state);
+        let unmarked = marks.cost.unmarked(state, &here);
+        match each(unmarked).find(|thread| marks.within(state, &mut here, *thread)) {
+            Some(thread) => Choice::Take(Decision::Thread(ThreadId(thread as u32))),
+            None => Choice::Prune,
+        }
     }
 
     /// Goes on to the next bound.
     fn next_bound(&mut self, bound: u32) {
         self.bound = Some(bound);
-        self.marks.bound = self.bound;
-        self.marks.cost.unmark_all();
-        self.marks.cut = false;
+        let Walk { state, marks, .. } = self.walk.get_mut();
+        marks.bound = self.bound;
+        marks.cost.unmark_all();
+        marks.cut = false;
         self.cut = false;
         self.path.clear();
         self.decisions.clear();
         self.begun = false;
-        self.state.clear();
+        state.clear();
         for index in 0..self.terminals.len() {
             let (common, script) = self.terminals.get(index);
-            self.state.load(common, self.marks.most(), script);
-            self.marks.mark_all(&mut self.state);
+            state.load(common, marks.most(), script);
+            marks.mark_all(state);
         }
-        self.state.clear();
+        state.clear();
     }
 }
 
 impl Strategy for CbPor {
     fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
         loop {
+            let marks = &self.walk.get_mut().marks;
             if !self.begun {
                 self.begun = true;
                 // The state that every execution begins in has the hash 0.
-                if !self.marks.cost.is_marked(0) {
+                if !marks.cost.is_marked(0) {
                     prefix.clear();
                     return true;
                 }
             }
             while let Some(node) = self.path.last_mut() {
-                if node.is_done(&self.marks, &self.names, self.bound, &mut self.cut) {
+                if node.is_done(marks, &self.names, self.bound, &mut self.cut) {
                     self.path.pop();
                     continue;
                 }
-                let next = node.untried(&self.marks, &self.names, self.bound, &mut self.cut).next();
+                let next = node.untried(marks, &self.names, self.bound, &mut self.cut).next();
                 if let Some(decision) = next {
                     node.tried.insert(member(decision));
                     prefix.expect = node.fingerprint;
@@ -338,9 +391,10 @@ impl Strategy for CbPor {
 
     fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
         let mut decisions = self.decisions.clone();
+        let walk = self.walk.borrow();
         let at = self.path.iter().rposition(|node| {
             decisions.truncate(node.at);
-            node.untried(&self.marks, &self.names, self.bound, &mut false).next().is_some_and(|decision| {
+            node.untried(&walk.marks, &self.names, self.bound, &mut false).next().is_some_and(|decision| {
                 decisions.push(decision);
                 wanted(&decisions, Onward::Calmly)
             })
@@ -349,8 +403,7 @@ impl Strategy for CbPor {
             decisions: self.decisions.clone(),
             path: self.path[..=at].to_vec(),
             begun: true,
-            state: self.state.clone(),
-            marks: self.marks.clone(),
+            walk: self.walk.clone(),
             names: self.names.clone(),
             terminals: Trail::default(),
             most: self.bound,
@@ -364,7 +417,7 @@ impl Strategy for CbPor {
             && point.arity == 0
             && point.preemptible
             && self.bound.is_none_or(|most| point.preemptions <= most)
-            && self.marks.cost.marked(point.state.0).is_empty()
+            && self.walk.borrow().marks.cost.marked(point.state.0).is_empty()
         {
             return Choice::Take(Decision::Thread(running));
         }
@@ -391,8 +444,9 @@ impl Strategy for CbPor {
                 && !self.all
             {
                 // Nothing else can be chosen, or it would be beyond the bound, which is known to cut something off.
-                let spent =
-                    spent == Some(point.preemptions) && point.preemptible && point.running == Some(chosen);
+                let spent = spent.is_some_and(|most| most <= point.preemptions)
+                    && point.preemptible
+                    && point.running == Some(chosen);
                 if spent || enabled == 1 << chosen.0 {
                     continue;
                 }
@@ -419,19 +473,31 @@ impl Strategy for CbPor {
             return;
         }
         if execution.pruned {
-            self.blocked += 1;
             self.cut |= self.bound.is_some();
             return;
         }
-        let room = self.marks.cost.len() < MOST_STATES;
+        let walk = self.walk.get_mut();
+        let room = walk.marks.cost.len() < MOST_STATES;
         if record.len() > LONGEST || !few_threads || !room {
             return;
         }
-        let common = self.state.update(execution, self.marks.most());
-        self.marks.mark_all(&mut self.state);
+        walk.update(execution);
+        let Walk { state, marks, common } = walk;
+        marks.mark_all(state);
         let more = self.bound.is_some_and(|bound| self.most.is_none_or(|most| bound < most));
         if more && self.terminals.len() < MOST_TERMINALS {
-            self.terminals.push(common, record.threads(), self.state.script(execution, common));
+            self.terminals.push(*common, record.threads(), state.script(execution, *common));
+            *common = usize::MAX;
+        }
+    }
+
+    /// An execution that has more preemptions than the bound is like one that has not.
+    fn report(&mut self, execution: &Finished<'_>) -> Report {
+        let Walk { state, marks, .. } = self.walk.get_mut();
+        let dear = marks.most().filter(|most| execution.preemptions > *most);
+        match dear.and_then(|most| marks.cheapest(state, most)) {
+            Some(cheapest) => Report::Like(vec![cheapest]),
+            None => Report::AsItIs,
         }
     }
 
@@ -448,7 +514,7 @@ impl Strategy for CbPor {
     }
 
     fn cut(&self) -> bool {
-        self.cut || self.marks.cut
+        self.cut || self.walk.borrow().marks.cut
     }
 
     fn in_order(&self) -> bool {
@@ -521,6 +587,15 @@ impl Node {
     }
 }
 
+impl Walk {
+    /// Makes the graph that of an execution.
+    fn update(&mut self, execution: &Finished<'_>) {
+        let kept = self.state.update(execution, self.marks.most());
+        self.common = self.common.min(kept);
+        self.marks.cost.begin(&self.state);
+    }
+}
+
 impl Marks {
     /// Whether a step from a state is within the bound.
     fn within(&mut self, state: &mut Lattice, here: &mut Here, thread: usize) -> bool {
@@ -529,6 +604,32 @@ impl Marks {
 
     fn most(&self) -> Option<u32> {
         self.bound.map(|most| most.min(NEVER - 2))
+    }
+
+    /// An execution with no more preemptions than this that has the whole graph.
+    fn cheapest(&mut self, state: &mut Lattice, mut most: u32) -> Option<Vec<Decision>> {
+        state.walk_to(state.steps());
+        let mut removed: Vec<(usize, Removed)> = Vec::new();
+        while state.len() > 0 {
+            let mut here = self.cost.look(state);
+            let next = removed.last().map(|(thread, _)| *thread);
+            let last = each(here.frontier).find_map(|last| {
+                let price = u32::from(next.is_some_and(|next| next != last) && here.preempts(last));
+                let left = most.checked_sub(price)?;
+                (self.cost.of_arrival(state, &mut here, last, left) <= left).then_some((last, left))
+            });
+            let Some((last, left)) = last else { break };
+            most = left;
+            removed.push((last, state.remove(last)));
+        }
+        let is_whole = state.len() == 0;
+        let mut decisions = Vec::new();
+        for (thread, removed) in removed.iter().rev() {
+            decisions.push(Decision::Thread(ThreadId(*thread as u32)));
+            decisions.extend(state.choices(removed.event).iter().map(|(value, _)| Decision::Value(*value)));
+            state.put_back(*thread, removed);
+        }
+        is_whole.then_some(decisions)
     }
 
     /// Puts a terminal state, all of its graph, into H, and every state from which nothing new can be reached.

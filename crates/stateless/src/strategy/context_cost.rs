@@ -73,6 +73,11 @@ impl Here {
         self.run.is_some_and(|(thread, _)| usize::from(thread) == last)
     }
 
+    /// Whether a switch away from a thread that has just come here preempts it.
+    pub(crate) fn preempts(&self, last: usize) -> bool {
+        self.preemptible >> last & 1 == 1
+    }
+
     /// Whether it is in the table.
     #[inline]
     pub(crate) fn has_place(&self) -> bool {

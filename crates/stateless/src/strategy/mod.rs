@@ -65,6 +65,9 @@ pub struct Point<'a> {
     pub record: &'a Record,
     /// The state, for strategies that want to see what is pending.
     pub state: StateHash,
+    /// The execution is made up, to find out what will most likely be chosen in one: there is no more of it in the
+    /// record than its decisions and what threads are called.
+    pub foreseen: bool,
 }
 
 impl Point<'_> {
