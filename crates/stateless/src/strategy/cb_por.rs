@@ -221,21 +221,6 @@ impl CbPor {
         let Walk { state, marks, .. } = self.walk.get_mut();
         state.update(execution, marks.most());
         marks.cost.begin(state);
-        if execution.pruned {
-            // The state that it was ended in: where no step that it could afford was new.
-            self.path.push(Node {
-                at: self.decisions.len(),
-                tried: Few::default(),
-                cheaper: 0,
-                fingerprint: None,
-                state: state.hash,
-                arity: 0,
-                running: None,
-                preemptible: false,
-                preemptions: u32::MAX,
-                threads: Few { low: Threads::MAX >> (MOST_THREADS - self.names.len()), all: None },
-            });
-        }
         let mut index = self.path.len();
         debug_assert!(self.path.iter().zip(0..).all(|(node, at)| node.at == at), "every decision has a node");
         for step in (0..=state.steps()).rev() {
@@ -289,14 +274,13 @@ impl CbPor {
             let price = u32::from(point.preemptible && point.running != Some(thread));
             // What led here is within the bound, so that a step that costs nothing is too.
             let affordable = self.bound.is_none_or(|most| point.preemptions + price <= most);
-            if affordable || price == 0 && !self.all {
+            if affordable || price == 0 {
                 return Choice::Take(Decision::Thread(thread));
             }
             dear = dear.or(Some(thread));
         }
         match dear {
             None => Choice::Prune,
-            _ if self.all => Choice::Prune,
             Some(likely) if point.foreseen => Choice::Take(Decision::Thread(likely)),
             Some(_) => {
                 drop(walk);
