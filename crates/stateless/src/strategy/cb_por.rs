@@ -33,6 +33,7 @@ use super::context_cost::{ContextCost, Here, NEVER};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
 use crate::lattice::{Lattice, MOST_THREADS, Removed, Slid, Threads, Trail, each};
 use crate::program::Onward;
+use crate::record::Record;
 
 /// Every terminal partial order within a bound on preemptions, once, bound by bound.
 ///
@@ -102,7 +103,7 @@ struct Node {
     tried: Few,
     /// Threads that this execution cannot afford to choose, and another one to this state can.
     cheaper: Threads,
-    fingerprint: Option<u64>,
+    fingerprint: u64,
     state: u128,
     arity: u32,
     /// The thread that took the step before; for a choice of a value, the one that chooses.
@@ -216,6 +217,11 @@ impl CbPor {
         self
     }
 
+    /// Whether the graph of an execution is looked into.
+    fn has_graph(&self, record: &Record) -> bool {
+        record.threads() <= MOST_THREADS && (self.all || record.len() <= LONGEST)
+    }
+
     /// Puts the states of an execution into H (Algorithm 1).
     fn visited(&mut self, execution: &Finished<'_>) {
         let Walk { state, marks, .. } = self.walk.get_mut();
@@ -292,13 +298,12 @@ impl CbPor {
     /// A step that this execution cannot afford and another one to the same state can.
     #[cold]
     fn choose_cheaper(&self, point: &Point<'_>) -> Choice {
-        let record = point.record;
-        if record.len() > LONGEST || record.threads() > MOST_THREADS {
+        if !self.has_graph(point.record) {
             return Choice::Prune;
         }
         let walk = &mut *self.walk.borrow_mut();
         walk.update(&Finished {
-            record,
+            record: point.record,
             prefix: 0,
             preemptions: point.preemptions,
             pruned: true,
@@ -355,7 +360,7 @@ impl Strategy for CbPor {
                 let next = node.untried(marks, &self.names, self.bound, &mut self.cut).next();
                 if let Some(decision) = next {
                     node.tried.insert(member(decision));
-                    prefix.expect = node.fingerprint;
+                    prefix.expect = Some(node.fingerprint);
                     self.decisions.truncate(node.at);
                     self.decisions.push(decision);
                     prefix.decisions.clear();
@@ -440,7 +445,7 @@ impl Strategy for CbPor {
                 at,
                 tried: Few::one(member(decision)),
                 cheaper: 0,
-                fingerprint: Some(point.fingerprint),
+                fingerprint: point.fingerprint,
                 state: record.state(at).0,
                 arity: point.arity,
                 running: if point.arity > 0 { Some(chooses()) } else { point.running },
@@ -449,9 +454,9 @@ impl Strategy for CbPor {
                 threads: Few::of(enabled),
             });
         }
-        let few_threads = record.threads() <= MOST_THREADS;
+        let has_graph = self.has_graph(record);
         if self.all {
-            if few_threads {
+            if has_graph {
                 self.visited(execution);
             }
             return;
@@ -462,7 +467,7 @@ impl Strategy for CbPor {
         }
         let walk = self.walk.get_mut();
         let room = walk.marks.cost.len() < MOST_STATES;
-        if record.len() > LONGEST || !few_threads || !room {
+        if !has_graph || !room {
             return;
         }
         walk.update(execution);
@@ -477,11 +482,15 @@ impl Strategy for CbPor {
 
     /// An execution that has more preemptions than the bound is like one that has not.
     fn report(&mut self, execution: &Finished<'_>) -> Report {
-        let Walk { state, marks, .. } = self.walk.get_mut();
-        let dear = marks.most().filter(|most| execution.preemptions > *most);
-        match dear.and_then(|most| marks.cheapest(state, most)) {
-            Some(cheapest) => Report::Like(vec![cheapest]),
-            None => Report::AsItIs,
+        let has_graph = self.has_graph(execution.record);
+        let walk = self.walk.get_mut();
+        match walk.marks.most() {
+            Some(most) if execution.preemptions > most && has_graph => {
+                walk.update(execution);
+                let cheapest = walk.marks.cheapest(&mut walk.state, most);
+                cheapest.map_or(Report::AsItIs, |cheapest| Report::Like(vec![cheapest]))
+            }
+            _ => Report::AsItIs,
         }
     }
 
@@ -516,7 +525,7 @@ impl Node {
         if rest == 0 {
             return true;
         }
-        let within = self.fingerprint.is_some() && bound.is_none_or(|most| self.preemptions <= most);
+        let within = bound.is_none_or(|most| self.preemptions <= most);
         let left = bound.map_or(u32::MAX, |most| most.saturating_sub(self.preemptions));
         let affordable = match self.running.filter(|_| self.preemptible && left == 0) {
             _ if !within => 0,
@@ -560,8 +569,7 @@ impl Node {
             if marked().has(*thread, name(*thread)) {
                 return false;
             }
-            let affordable = self.fingerprint.is_some()
-                && bound.is_none_or(|most| self.preemptions.saturating_add(*price) <= most);
+            let affordable = bound.is_none_or(|most| self.preemptions + *price <= most);
             let cheaper = 1_u64.checked_shl(thread.0).unwrap_or(0) & self.cheaper != 0;
             let wanted = affordable || cheaper;
             *cut |= !wanted;
