@@ -225,11 +225,14 @@ impl Optimal {
                 thread: event.thread,
                 fingerprint: point.fingerprint,
                 since: self.facts.executions,
+                preemptions: point.preemptions,
+                preemptible: point.preemptible,
                 racers: Vec::new(),
                 ends: execution.stopped && index + 1 == events,
                 asleep,
                 tree,
                 may_wait: None,
+                splits: false,
                 cut: false,
                 child_cut: false,
                 held,
@@ -285,7 +288,7 @@ impl Optimal {
             let beyond = node.cut && self.bound.is_some() || node.held_below;
             let mut next = None;
             let Optimal { graph, marks, bound, yields, .. } = self;
-            let here = Here { graph, marks, event: depth - 1, bound: *bound, yields: *yields };
+            let here = node.here(graph, marks, depth - 1, *bound, *yields);
             let scratch = &mut self.walk.get_mut().scratch;
             let planned = !node.tree.is_empty();
             let goes_on = planned || beyond && !is_done(&mut self.path, here, self.asks, scratch);
@@ -305,7 +308,7 @@ impl Optimal {
             self.cut |= node.cut;
             if let Some((branch, thread)) = next {
                 node.thread = thread;
-                node.may_wait = None;
+                (node.may_wait, node.splits) = (None, false);
                 break branch;
             }
             let (cut, held) = (node.cut, node.held_below);
@@ -480,8 +483,15 @@ impl Strategy for Optimal {
                 *common = Some(common.map_or(kept, |common| common.min(kept)));
                 races.extend(&graph.reduced);
             }
-            let here =
-                Here { graph, marks, event: graph.events.len(), bound: self.bound, yields: self.yields };
+            let here = Here {
+                graph,
+                marks,
+                event: graph.events.len(),
+                bound: self.bound,
+                yields: self.yields,
+                preemptions: point.preemptions,
+                preemptible: point.preemptible,
+            };
             let cost = goes_on_within(here, thread, asleep, scratch);
             if let Some(next) = next {
                 debug_assert!(cost.is_some_and(|(cost, _)| cost <= next.cost), "it costs at most that");

@@ -3,10 +3,13 @@
 //! steps touch an object.
 
 use std::cell::{RefCell, RefMut};
+use std::ops::RangeInclusive;
 
 use selvedge_core::{Access, ObjectId, Op, OpKind};
 
 use super::checkpoints::Checkpoints;
+use super::surely;
+use crate::gate::Gate;
 use crate::graph::Graph;
 
 /// The steps of a graph, thread by thread.
@@ -35,6 +38,8 @@ struct Line {
     /// For each step an earlier one of the thread such that the thread, if it was switched to no later, can only be left
     /// at a cost until the step, and what wakes the step must come after the earlier one; or [`NONE`].
     repeats: Vec<u32>,
+    /// For each step, how many the thread had taken when it was last switched to.
+    begun: Vec<u32>,
 }
 
 /// No step.
@@ -131,15 +136,29 @@ impl Marks {
         &events[..certain.take_while(|(_, number)| self.needs_only(lengths, thread, *number)).count()]
     }
 
-    /// The longest stretch that ends with a step, and goes back at most to a thread's `earliest`.
-    pub(crate) fn stretch(&self, thread: usize, last: u32, earliest: u32) -> Option<Stretch> {
-        let repeats = &self.lines[thread].repeats;
+    /// The longest stretch among some steps of a thread that ends with the last of them. Each of its steps repeats one
+    /// since the thread was switched to, or waits for nothing and comes after one, since then too, that nobody who is awake
+    /// can come before: `nobody_before` says which is the last.
+    pub(crate) fn stretch(
+        &self,
+        graph: &Graph,
+        thread: usize,
+        steps: RangeInclusive<u32>,
+        nobody_before: impl Fn(u32) -> Option<u32>,
+    ) -> Option<Stretch> {
+        let line = &self.lines[thread];
+        let mut begun = *steps.end();
+        let since = line.begun[begun as usize];
+        let counts = |step: &u32| *step >= since && line.free.is_none_or(|free| free <= *step);
         let mut stretch = None;
-        let mut begun = last;
-        for first in (earliest..=last).rev() {
-            let repeated = repeats[first as usize];
-            if repeated < earliest || repeated == NONE {
-                break;
+        for first in steps.rev() {
+            let mut repeated = line.repeats[first as usize];
+            if repeated == NONE || repeated < since {
+                let waits = graph.threads[thread].pending[first as usize].1 != Gate::OPEN;
+                match nobody_before(first).filter(counts) {
+                    Some(step) if !waits => repeated = step,
+                    _ => break,
+                }
             }
             begun = begun.min(repeated);
             stretch = Some(Stretch { first, begun });
@@ -168,6 +187,13 @@ impl Marks {
         waits.find(|(_, other)| *other == object).map(|(number, _)| *number)
     }
 
+    /// The last of the first so many steps of a thread that surely conflicts with an operation.
+    pub(crate) fn last_conflict(&self, op: &Op, thread: usize, length: u32) -> Option<u32> {
+        let (writes, reads) = surely(op);
+        let conflicts = |access| writes && access != Access::None || reads && access == Access::Write;
+        self.last_touch(thread, length, op.object?, conflicts)
+    }
+
     /// The last of the first so many steps of a thread that touches an object in a way that is asked for.
     #[inline]
     pub(crate) fn last_touch(
@@ -189,6 +215,7 @@ impl Line {
         self.needs.truncate(self.needs_at.get(kept).map_or(self.needs.len(), |begin| *begin as usize));
         self.needs_at.truncate(kept);
         self.repeats.truncate(kept);
+        self.begun.truncate(kept);
         self.stops.truncate(self.stops.partition_point(|stop| (stop.number as usize) < kept));
         if self.free.is_some_and(|free| free as usize >= kept) {
             self.free = self.stops.iter().rev().find(|stop| stop.why == Why::Free).map(|stop| stop.number);
@@ -247,6 +274,8 @@ impl Line {
         let waits_for_others = gate.object.is_some() && gate.object != announced.object;
         let paid = |repeated: &u32| !waits_for_others && self.free.is_none_or(|free| free <= *repeated);
         self.repeats.push(repeated.filter(paid).unwrap_or(NONE));
+        let goes_on = number > 0 && line.events[number as usize - 1] as usize + 1 == event;
+        self.begun.push(if goes_on { self.begun[number as usize - 1] } else { number });
     }
 
     /// The last step such that what conflicts with an operation on an object conflicts with it too.
