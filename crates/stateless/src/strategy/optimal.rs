@@ -252,6 +252,27 @@ impl Optimal {
         }
     }
 
+    /// Goes back over steps in whose place nothing is planned, and nothing new can be within the bound.
+    fn leave_refused(&mut self) {
+        let mut cut = false;
+        while let Some(node) = self.path.last_mut() {
+            node.child_cut |= cut;
+            let event = self.path.len() - 1;
+            let node = &self.path[event];
+            if node.may_wait != Some(false)
+                || !node.tree.is_empty()
+                || node.held_below
+                || node.child_held
+                || !node.sleeps_soundly(&self.graph, event)
+            {
+                break;
+            }
+            cut = node.cut || node.child_cut;
+            self.cut |= cut;
+            self.path.pop();
+        }
+    }
+
     /// See [`Strategy::next_prefix`].
     fn next(&mut self, prefix: &mut Prefix) -> bool {
         let walk = self.walk.get_mut();
@@ -264,6 +285,7 @@ impl Optimal {
                 self.begun = true;
                 return true;
             }
+            self.leave_refused();
             let depth = self.path.len();
             let Some(node) = self.path.last_mut() else {
                 match (self.bound, self.most) {
@@ -401,6 +423,16 @@ impl Strategy for Optimal {
             };
             let value = wanted.copied().or_else(|| (0..point.arity).find(new)).unwrap_or(0);
             return Choice::Take(Decision::Value(value.min(point.arity - 1)));
+        }
+        // Mostly a thread goes on, and nothing sleeps or is planned.
+        if asleep.is_empty()
+            && *planned >= self.plan.len()
+            && let Some(running) = point.running
+            && point.preemptible
+            && point.enabled.contains(running)
+            && self.bound.is_none_or(|most| point.preemptions <= most)
+        {
+            return Choice::Take(Decision::Thread(running));
         }
         if let Some(last) = point.step.checked_sub(1).filter(|_| !asleep.is_empty()) {
             let thread = last_thread(point.decisions);

@@ -22,24 +22,34 @@ pub(crate) struct Marks {
 
 #[derive(Clone, Debug, Default)]
 struct Line {
-    /// The threads of which a step needs more steps than the one before, and how many; and where those of each begin.
+    steps: Vec<Mark>,
+    /// The threads of which a step needs more steps than the one before, and how many.
     needs: Vec<(u32, u32)>,
-    needs_at: Vec<u32>,
     stops: Vec<Stop>,
     /// The last of these that is [`Why::Free`].
     free: Option<u32>,
     /// The steps that wait for an object.
     waits: Vec<(u32, ObjectId)>,
-    /// For each object the steps that touch it, and how; and all of them in their order.
+    /// For each object the steps that touch it, and how.
     touches: Vec<Vec<(u32, Access)>>,
-    touched: Vec<(u32, ObjectId)>,
+    /// The steps that touch a second object.
+    also: Vec<(u32, ObjectId)>,
     /// The steps that yield.
     yields: Vec<u32>,
-    /// For each step an earlier one of the thread such that the thread, if it was switched to no later, can only be left
-    /// at a cost until the step, and what wakes the step must come after the earlier one; or [`NONE`].
-    repeats: Vec<u32>,
-    /// For each step, how many the thread had taken when it was last switched to.
-    begun: Vec<u32>,
+}
+
+/// A step of a thread.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    /// Where what it needs begins in [`Line::needs`].
+    needs_at: u32,
+    /// An earlier step of the thread such that the thread, if it was switched to no later, can only be left at a cost until
+    /// this one, and what wakes this one must come after the earlier one; or [`NONE`].
+    repeats: u32,
+    /// How many steps the thread had taken when it was last switched to.
+    begun: u32,
+    /// The object that it touches.
+    object: Option<ObjectId>,
 }
 
 /// No step.
@@ -80,16 +90,17 @@ impl Marks {
         self.lines.resize_with(graph.threads.len(), Line::default);
         for (thread, (marks, line)) in self.lines.iter_mut().zip(&graph.threads).enumerate() {
             let steps = line.events.len();
-            if marks.needs_at.len() == steps && steps > 0 && (line.events[steps - 1] as usize) < common {
+            if marks.steps.len() == steps && steps > 0 && (line.events[steps - 1] as usize) < common {
                 continue;
             }
             let kept = line.events.partition_point(|event| (*event as usize) < common);
             marks.truncate(kept);
-            for number in kept..line.events.len() {
+            marks.steps.reserve(steps - kept);
+            for number in kept..steps {
                 marks.push(graph, thread, number);
             }
-            for (number, (_, gate)) in line.pending.iter().enumerate().skip(kept) {
-                marks.waits.extend(gate.object.map(|object| (number as u32, object)));
+            if let Some((_, gate)) = line.pending.get(steps) {
+                marks.waits.extend(gate.object.map(|object| (steps as u32, object)));
             }
         }
     }
@@ -115,8 +126,9 @@ impl Marks {
     #[inline]
     pub(super) fn needs_only(&self, taken: &[u32], thread: usize, number: u32) -> bool {
         let line = &self.lines[thread];
-        let begin = line.needs_at[number as usize] as usize;
-        let end = line.needs_at.get(number as usize + 1).map_or(line.needs.len(), |end| *end as usize);
+        let begin = line.steps[number as usize].needs_at as usize;
+        let next = line.steps.get(number as usize + 1);
+        let end = next.map_or(line.needs.len(), |next| next.needs_at as usize);
         line.needs[begin..end].iter().all(|(other, steps)| *steps <= taken[*other as usize])
     }
 
@@ -148,11 +160,11 @@ impl Marks {
     ) -> Option<Stretch> {
         let line = &self.lines[thread];
         let mut begun = *steps.end();
-        let since = line.begun[begun as usize];
+        let since = line.steps[begun as usize].begun;
         let counts = |step: &u32| *step >= since && line.free.is_none_or(|free| free <= *step);
         let mut stretch = None;
         for first in steps.rev() {
-            let mut repeated = line.repeats[first as usize];
+            let mut repeated = line.steps[first as usize].repeats;
             if repeated == NONE || repeated < since {
                 let waits = graph.threads[thread].pending[first as usize].1 != Gate::OPEN;
                 match nobody_before(first).filter(counts) {
@@ -212,19 +224,21 @@ impl Marks {
 impl Line {
     /// Forgets all but the first so many steps.
     fn truncate(&mut self, kept: usize) {
-        self.needs.truncate(self.needs_at.get(kept).map_or(self.needs.len(), |begin| *begin as usize));
-        self.needs_at.truncate(kept);
-        self.repeats.truncate(kept);
-        self.begun.truncate(kept);
+        if let Some(first) = self.steps.get(kept) {
+            self.needs.truncate(first.needs_at as usize);
+            for object in self.steps.drain(kept..).filter_map(|step| step.object) {
+                self.touches[object.index()].pop();
+            }
+        }
+        while let Some((_, object)) = self.also.pop_if(|(number, _)| *number as usize >= kept) {
+            self.touches[object.index()].pop();
+        }
         self.stops.truncate(self.stops.partition_point(|stop| (stop.number as usize) < kept));
         if self.free.is_some_and(|free| free as usize >= kept) {
             self.free = self.stops.iter().rev().find(|stop| stop.why == Why::Free).map(|stop| stop.number);
         }
         self.waits.truncate(self.waits.partition_point(|(number, _)| (*number as usize) < kept));
         self.yields.truncate(self.yields.partition_point(|number| (*number as usize) < kept));
-        while let Some((_, object)) = self.touched.pop_if(|(number, _)| *number as usize >= kept) {
-            self.touches[object.index()].pop();
-        }
     }
 
     /// Adds a thread's step with this number.
@@ -240,7 +254,6 @@ impl Line {
                 });
             self.needs.extend(needs.map(|(other, steps)| (other as u32, *steps)));
         }
-        self.needs_at.push(begin as u32);
         let (op, number) = (&graph.events[event].op, number as u32);
         let (announced, gate) = &line.pending[number as usize];
         let repeated = match announced.object {
@@ -252,6 +265,10 @@ impl Line {
         }
         if let Some(object) = op.also {
             self.touch(number, object, Access::Write);
+            self.also.push((number, object));
+        }
+        if let Some(object) = gate.object {
+            self.waits.push((number, object));
         }
         let yielded = number > 0 && self.yields.last() == Some(&(number - 1));
         if op.yields() {
@@ -273,9 +290,10 @@ impl Line {
         }
         let waits_for_others = gate.object.is_some() && gate.object != announced.object;
         let paid = |repeated: &u32| !waits_for_others && self.free.is_none_or(|free| free <= *repeated);
-        self.repeats.push(repeated.filter(paid).unwrap_or(NONE));
-        let goes_on = number > 0 && line.events[number as usize - 1] as usize + 1 == event;
-        self.begun.push(if goes_on { self.begun[number as usize - 1] } else { number });
+        let repeats = repeated.filter(paid).unwrap_or(NONE);
+        let before = self.steps.last().filter(|_| line.events[number as usize - 1] as usize + 1 == event);
+        let begun = before.map_or(number, |before| before.begun);
+        self.steps.push(Mark { needs_at: begin as u32, repeats, begun, object: op.object });
     }
 
     /// The last step such that what conflicts with an operation on an object conflicts with it too.
@@ -290,7 +308,6 @@ impl Line {
             self.touches.resize_with(object.index() + 1, Vec::new);
         }
         self.touches[object.index()].push((number, access));
-        self.touched.push((number, object));
     }
 }
 
