@@ -52,7 +52,6 @@ mod plans;
 mod sleep;
 
 use std::cell::RefCell;
-use std::sync::Arc;
 
 use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId};
 
@@ -60,14 +59,14 @@ use self::bill::Bill;
 use self::facts::Facts;
 use self::node::{Node, asleep_after, is_done, step, taken};
 use self::plans::{Draft, TurnedRound};
-use self::sleep::{Here, Taken, covered, goes_on_within, stays_asleep};
+use self::sleep::{Asleep, Here, covered, goes_on_within, stays_asleep};
 use super::backtrack::last_thread;
 use super::bound_conflicts::{schedule, steps_before};
 use super::prefix_cost::{Marks, PartialOrder, Scratch};
 use super::wakeup::{Branch, Step, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
 use crate::gate::Gate;
-use crate::graph::{Graph, Race, Races};
+use crate::graph::{Event, Graph, Race, Races};
 use crate::program::Onward;
 use crate::record::Pending;
 
@@ -119,7 +118,7 @@ pub struct Optimal {
 #[derive(Debug, Default)]
 struct Walk {
     /// What sleeps; `None` until the first choice after the prefix.
-    asleep: Option<Arc<Vec<Taken>>>,
+    asleep: Option<Asleep>,
     /// How many steps of the plan have been taken.
     planned: usize,
     /// The last execution, or this one so far, once that has been asked for; how many events they have in common then; and
@@ -205,30 +204,18 @@ impl Optimal {
         if let Some(last) = self.path.len().checked_sub(1) {
             self.path[last].ends = execution.stopped && last + 1 == events;
         }
-        for index in self.path.len()..events {
-            let event = &self.graph.events[index];
-            let mut asleep = match self.path.last() {
-                Some(last) => asleep_after(&self.graph, index - 1, last),
-                None => Arc::default(),
-            };
-            if (guide.is_empty() || uncertain) && asleep.iter().any(|taken| !taken.stale) {
-                Arc::make_mut(&mut asleep).iter_mut().for_each(|taken| taken.stale = true);
-            }
-            let mut tree = std::mem::take(&mut guide);
-            if !tree.is_empty() && tree[0].step.agrees(&step(&self.graph, index)) {
-                let branch = tree.remove(0);
-                (guide, uncertain) = (branch.children, branch.uncertain);
-            }
+        let Optimal { path, graph, facts, yields, .. } = self;
+        let node = |event: &Event, asleep: Asleep, tree: Vec<Branch>| {
             let point = &record.points()[event.point as usize];
-            let held = self.yields.is_some() && point.held_back;
-            self.path.push(Node {
+            let held = yields.is_some() && point.held_back;
+            Node {
                 thread: event.thread,
                 fingerprint: point.fingerprint,
-                since: self.facts.executions,
+                since: facts.executions,
                 preemptions: point.preemptions,
                 preemptible: point.preemptible,
                 racers: Vec::new(),
-                ends: execution.stopped && index + 1 == events,
+                ends: false,
                 asleep,
                 tree,
                 may_wait: None,
@@ -238,7 +225,32 @@ impl Optimal {
                 held,
                 held_below: held,
                 child_held: held,
-            });
+            }
+        };
+        let known = path.len();
+        for index in known..events {
+            let mut asleep = match path.last() {
+                Some(last) => asleep_after(graph, index - 1, last),
+                None => Asleep::default(),
+            };
+            if asleep.is_empty() && guide.is_empty() {
+                break;
+            }
+            if (guide.is_empty() || uncertain) && asleep.iter().any(|taken| !taken.stale) {
+                asleep.change().iter_mut().for_each(|taken| taken.stale = true);
+            }
+            let mut tree = std::mem::take(&mut guide);
+            if !tree.is_empty() && tree[0].step.agrees(&step(graph, index)) {
+                let branch = tree.remove(0);
+                (guide, uncertain) = (branch.children, branch.uncertain);
+            }
+            path.push(node(&graph.events[index], asleep, tree));
+        }
+        // From there on nothing sleeps, and nothing is planned.
+        let rest = graph.events[path.len()..].iter();
+        path.extend(rest.map(|event| node(event, Asleep::default(), Vec::new())));
+        if let Some(last) = path[known..].last_mut() {
+            last.ends = execution.stopped;
         }
     }
 
@@ -254,22 +266,20 @@ impl Optimal {
 
     /// Goes back over steps in whose place nothing is planned, and nothing new can be within the bound.
     fn leave_refused(&mut self) {
-        let mut cut = false;
-        while let Some(node) = self.path.last_mut() {
-            node.child_cut |= cut;
-            let event = self.path.len() - 1;
-            let node = &self.path[event];
-            if node.may_wait != Some(false)
-                || !node.tree.is_empty()
-                || node.held_below
-                || node.child_held
-                || !node.sleeps_soundly(&self.graph, event)
-            {
-                break;
-            }
-            cut = node.cut || node.child_cut;
-            self.cut |= cut;
-            self.path.pop();
+        let is_refused = |(event, node): &(usize, &Node)| {
+            node.may_wait == Some(false)
+                && node.tree.is_empty()
+                && !node.held_below
+                && !node.child_held
+                && node.sleeps_soundly(&self.graph, *event)
+        };
+        let refused = self.path.iter().enumerate().rev().take_while(is_refused);
+        let (steps, cut) = refused
+            .fold((0, false), |(steps, cut), (_, node)| (steps + 1, cut || node.cut || node.child_cut));
+        self.path.truncate(self.path.len() - steps);
+        self.cut |= cut;
+        if let Some(last) = self.path.last_mut() {
+            last.child_cut |= cut;
         }
     }
 
@@ -316,7 +326,7 @@ impl Optimal {
             let goes_on = planned || beyond && !is_done(&mut self.path, here, self.asks, scratch);
             let node = &mut self.path[depth - 1];
             if goes_on {
-                let asleep = Arc::make_mut(&mut node.asleep);
+                let asleep = node.asleep.change();
                 asleep.push(taken(here.graph, here.event, &node.racers, node.ends));
                 if node.cut {
                     // What was planned because of another may have been left to a branch that was cut.
@@ -401,7 +411,7 @@ impl Strategy for Optimal {
         let mut walk = self.walk.borrow_mut();
         let Walk { asleep, planned, graph, marks, common, races, cut, held, pending, noted, bill, scratch } =
             &mut *walk;
-        let before = || self.path.last().map_or_else(Arc::default, Node::inherited);
+        let before = || self.path.last().map_or_else(Asleep::default, Node::inherited);
         let asleep = asleep.get_or_insert_with(before);
         if point.arity > 0 {
             let thread = record.name(last_thread(point.decisions));
@@ -442,9 +452,7 @@ impl Strategy for Optimal {
                 steps.count() as u32 - 1
             };
             let op = &record.points()[last].op;
-            if asleep.iter().any(|taken| !stays_asleep(taken, name, number, op)) {
-                Arc::make_mut(asleep).retain(|taken| stays_asleep(taken, name, number, op));
-            }
+            asleep.retain(|taken| stays_asleep(taken, name, number, op));
         }
         if let Some(step) = self.plan.get(*planned) {
             let mut enabled = point.enabled.iter();

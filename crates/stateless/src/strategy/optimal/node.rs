@@ -2,7 +2,6 @@
 //! to be.
 
 use std::cell::OnceCell;
-use std::sync::Arc;
 
 use selvedge_core::{Op, OpKind, ThreadId};
 
@@ -11,7 +10,7 @@ use super::super::prefix_cost::{Marks, Scratch};
 use super::super::wakeup::{Branch, Step};
 use super::facts::Facts;
 use super::sleep::{
-    Here, Taken, anything_within, anything_within_stretch, covered, goes_on_within, leads_on_within,
+    Asleep, Here, Taken, anything_within, anything_within_stretch, covered, goes_on_within, leads_on_within,
     others_next, stays_asleep,
 };
 use crate::graph::{Event, Graph};
@@ -32,7 +31,7 @@ pub(super) struct Node {
     pub(super) ends: bool,
     /// Steps that need not be taken here: what they lead to is explored elsewhere, or has been from here. Mostly they are
     /// those of the node before.
-    pub(super) asleep: Arc<Vec<Taken>>,
+    pub(super) asleep: Asleep,
     /// What is still to be tried here.
     pub(super) tree: Vec<Branch>,
     /// Whether the bound allows that the current step comes after something that conflicts with it and has not been
@@ -73,14 +72,14 @@ pub(super) fn taken(graph: &Graph, event: usize, racers: &[(u64, u32)], ends: bo
 
 /// What sleeps after an event of which this is the node.
 #[inline]
-pub(super) fn asleep_after(graph: &Graph, event: usize, node: &Node) -> Arc<Vec<Taken>> {
-    let mut asleep = Arc::clone(&node.asleep);
+pub(super) fn asleep_after(graph: &Graph, event: usize, node: &Node) -> Asleep {
+    if node.asleep.is_empty() {
+        return Asleep::default();
+    }
+    let mut asleep = node.asleep.clone();
     let Event { thread, number, op, .. } = &graph.events[event];
     let name = graph.threads[thread.index()].name;
-    let stays = |taken: &Taken| !taken.ends && stays_asleep(taken, name, || *number, op);
-    if !asleep.iter().all(stays) {
-        Arc::make_mut(&mut asleep).retain(stays);
-    }
+    asleep.retain(|taken| !taken.ends && stays_asleep(taken, name, || *number, op));
     asleep
 }
 
@@ -140,13 +139,13 @@ fn refused_stretch(
     scratch: &mut Scratch,
 ) -> Option<usize> {
     let Here { graph, marks, event, bound, yields, .. } = here;
-    let asleep = Arc::clone(&path[event].asleep);
+    let asleep = path[event].asleep.clone();
     let alike = |at: &usize| {
         let other = &path[*at];
         other.thread == thread
             && other.may_wait.is_none()
             && !other.splits
-            && Arc::ptr_eq(&other.asleep, &asleep)
+            && other.asleep.is_shared(&asleep)
             && other.sleeps_soundly(graph, *at)
     };
     let number = graph.events[event].number;
@@ -194,11 +193,9 @@ impl Node {
 
     /// What sleeps here, and may go on to. A step that ends an execution depends on everything that is done
     /// before it.
-    pub(super) fn inherited(&self) -> Arc<Vec<Taken>> {
-        let mut asleep = Arc::clone(&self.asleep);
-        if asleep.iter().any(|taken| taken.ends) {
-            Arc::make_mut(&mut asleep).retain(|taken| !taken.ends);
-        }
+    pub(super) fn inherited(&self) -> Asleep {
+        let mut asleep = self.asleep.clone();
+        asleep.retain(|taken| !taken.ends);
         asleep
     }
 

@@ -1,6 +1,9 @@
 //! Steps that sleep: what they lead to has been explored. Which of them a step wakes, and what it costs that they must
 //! be woken.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use selvedge_core::{Op, ThreadId, ThreadSet};
 
 use super::super::bound_conflicts::steps_before;
@@ -28,6 +31,44 @@ pub(super) struct Taken {
     pub(super) stale: bool,
     /// It ended the execution, or after it the fair bound held a thread back: it sleeps in no other state.
     pub(super) ends: bool,
+}
+
+/// The steps that sleep in a state. States that follow each other share them; mostly there are none.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asleep(Option<Arc<Vec<Taken>>>);
+
+impl Asleep {
+    /// To be changed, in this state alone.
+    pub(super) fn change(&mut self) -> &mut Vec<Taken> {
+        Arc::make_mut(self.0.get_or_insert_default())
+    }
+
+    /// Wakes all but those that stay asleep.
+    pub(super) fn retain(&mut self, stays: impl Fn(&Taken) -> bool) {
+        let left = self.iter().filter(|taken| stays(taken)).count();
+        if left == 0 {
+            self.0 = None;
+        } else if left < self.len() {
+            self.change().retain(stays);
+        }
+    }
+
+    /// Whether two states surely have the same.
+    pub(super) fn is_shared(&self, other: &Asleep) -> bool {
+        match (&self.0, &other.0) {
+            (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
+            (ours, theirs) => ours.is_none() && theirs.is_none(),
+        }
+    }
+}
+
+impl Deref for Asleep {
+    type Target = [Taken];
+
+    #[inline]
+    fn deref(&self) -> &[Taken] {
+        self.0.as_ref().map_or(&[], |taken| taken)
+    }
 }
 
 /// Whether a step goes on sleeping after this one of a thread.
