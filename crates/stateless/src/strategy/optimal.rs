@@ -264,19 +264,23 @@ impl Optimal {
         }
     }
 
-    /// Goes back over steps in whose place nothing is planned, and nothing new can be within the bound.
+    /// Goes back over steps in whose place nothing is planned, and nothing could be taken or is new and within the bound.
     fn leave_refused(&mut self) {
-        let is_refused = |(event, node): &(usize, &Node)| {
-            node.may_wait == Some(false)
+        let is_refused = |event: usize, node: &Node| {
+            (node.may_wait == Some(false) || self.graph.was_alone(event))
                 && node.tree.is_empty()
                 && !node.held_below
                 && !node.child_held
-                && node.sleeps_soundly(&self.graph, *event)
+                && node.sleeps_soundly(&self.graph, event)
         };
-        let refused = self.path.iter().enumerate().rev().take_while(is_refused);
-        let (steps, cut) = refused
-            .fold((0, false), |(steps, cut), (_, node)| (steps + 1, cut || node.cut || node.child_cut));
-        self.path.truncate(self.path.len() - steps);
+        let (mut left, mut cut) = (self.path.len(), false);
+        while let Some(node) = self.path[..left].last()
+            && is_refused(left - 1, node)
+        {
+            cut |= node.cut || node.child_cut;
+            left -= 1;
+        }
+        self.path.truncate(left);
         self.cut |= cut;
         if let Some(last) = self.path.last_mut() {
             last.child_cut |= cut;
