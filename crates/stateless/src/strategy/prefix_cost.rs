@@ -152,7 +152,9 @@ impl<'g> PartialOrder<'g> {
     /// no more than what it costs wherever the thread stops in the stretch. Say that it does so after some of these steps,
     /// and leave these out of a linearization. Nothing else that is in the partial order comes after them; so nobody else
     /// pays more. The thread itself, where it was left before or after some of them, has paid for it, if it was switched to
-    /// early enough: that it has to wait for an object is out of the question, since it has just had it.
+    /// early enough: that it has to wait for an object is out of the question, since it has just had it or waits for none,
+    /// and that what wakes it comes first is too, since it conflicts with what the thread did since then, or nobody who is
+    /// awake can come before that.
     pub(crate) fn stretching(mut self, thread: ThreadId, stretch: Stretch) -> Self {
         self.asleep.insert(thread);
         self.stretch = Some((thread.index(), stretch.begun));

@@ -55,8 +55,8 @@ struct Mark {
 /// No step.
 const NONE: u32 = u32::MAX;
 
-/// Consecutive steps of a thread, up to the last of them, and a step before them: whoever leaves the thread before one of
-/// them pays for it, if the thread was switched to no later than before that step.
+/// Consecutive steps of a thread and a step before them: whoever leaves the thread before one of them, while it sleeps, pays
+/// for it, if the thread was switched to no later than before that step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) first: u32,
