@@ -275,6 +275,12 @@ impl Graph {
         word >> (thread.0 % 64) & 1 == 1
     }
 
+    /// Whether no other thread could have been chosen instead of an event's, as far as a word of them tells.
+    #[inline]
+    pub(crate) fn was_alone(&self, event: usize) -> bool {
+        self.stride <= 64 && self.enabled_before[event].is_power_of_two()
+    }
+
     /// The threads that could have been chosen instead of an event's, and its own.
     pub(crate) fn enabled(&self, event: usize) -> ThreadIter<'_> {
         let words = self.stride.div_ceil(64);

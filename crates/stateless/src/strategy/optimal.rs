@@ -52,7 +52,6 @@ mod plans;
 mod sleep;
 
 use std::cell::RefCell;
-use std::sync::Arc;
 
 use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId};
 
@@ -60,14 +59,14 @@ use self::bill::Bill;
 use self::facts::Facts;
 use self::node::{Node, asleep_after, is_done, step, taken};
 use self::plans::{Draft, TurnedRound};
-use self::sleep::{Here, Taken, covered, goes_on_within, stays_asleep};
+use self::sleep::{Asleep, Here, covered, goes_on_within, stays_asleep};
 use super::backtrack::last_thread;
 use super::bound_conflicts::{schedule, steps_before};
 use super::prefix_cost::{Marks, PartialOrder, Scratch};
 use super::wakeup::{Branch, Step, leftmost};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
 use crate::gate::Gate;
-use crate::graph::{Graph, Race, Races};
+use crate::graph::{Event, Graph, Race, Races};
 use crate::program::Onward;
 use crate::record::Pending;
 
@@ -119,7 +118,7 @@ pub struct Optimal {
 #[derive(Debug, Default)]
 struct Walk {
     /// What sleeps; `None` until the first choice after the prefix.
-    asleep: Option<Arc<Vec<Taken>>>,
+    asleep: Option<Asleep>,
     /// How many steps of the plan have been taken.
     planned: usize,
     /// The last execution, or this one so far, once that has been asked for; how many events they have in common then; and
@@ -205,37 +204,53 @@ impl Optimal {
         if let Some(last) = self.path.len().checked_sub(1) {
             self.path[last].ends = execution.stopped && last + 1 == events;
         }
-        for index in self.path.len()..events {
-            let event = &self.graph.events[index];
-            let mut asleep = match self.path.last() {
-                Some(last) => asleep_after(&self.graph, index - 1, last),
-                None => Arc::default(),
-            };
-            if (guide.is_empty() || uncertain) && asleep.iter().any(|taken| !taken.stale) {
-                Arc::make_mut(&mut asleep).iter_mut().for_each(|taken| taken.stale = true);
-            }
-            let mut tree = std::mem::take(&mut guide);
-            if !tree.is_empty() && tree[0].step.agrees(&step(&self.graph, index)) {
-                let branch = tree.remove(0);
-                (guide, uncertain) = (branch.children, branch.uncertain);
-            }
+        let Optimal { path, graph, facts, yields, .. } = self;
+        let node = |event: &Event, asleep: Asleep, tree: Vec<Branch>| {
             let point = &record.points()[event.point as usize];
-            let held = self.yields.is_some() && point.held_back;
-            self.path.push(Node {
+            let held = yields.is_some() && point.held_back;
+            Node {
                 thread: event.thread,
                 fingerprint: point.fingerprint,
-                since: self.facts.executions,
+                since: facts.executions,
+                preemptions: point.preemptions,
+                preemptible: point.preemptible,
                 racers: Vec::new(),
-                ends: execution.stopped && index + 1 == events,
+                ends: false,
                 asleep,
                 tree,
                 may_wait: None,
+                splits: false,
                 cut: false,
                 child_cut: false,
                 held,
                 held_below: held,
                 child_held: held,
-            });
+            }
+        };
+        let known = path.len();
+        for index in known..events {
+            let mut asleep = match path.last() {
+                Some(last) => asleep_after(graph, index - 1, last),
+                None => Asleep::default(),
+            };
+            if asleep.is_empty() && guide.is_empty() {
+                break;
+            }
+            if (guide.is_empty() || uncertain) && asleep.iter().any(|taken| !taken.stale) {
+                asleep.change().iter_mut().for_each(|taken| taken.stale = true);
+            }
+            let mut tree = std::mem::take(&mut guide);
+            if !tree.is_empty() && tree[0].step.agrees(&step(graph, index)) {
+                let branch = tree.remove(0);
+                (guide, uncertain) = (branch.children, branch.uncertain);
+            }
+            path.push(node(&graph.events[index], asleep, tree));
+        }
+        // From there on nothing sleeps, and nothing is planned.
+        let rest = graph.events[path.len()..].iter();
+        path.extend(rest.map(|event| node(event, Asleep::default(), Vec::new())));
+        if let Some(last) = path[known..].last_mut() {
+            last.ends = execution.stopped;
         }
     }
 
@@ -246,6 +261,29 @@ impl Optimal {
             std::mem::swap(&mut self.graph, &mut walk.graph);
             std::mem::swap(&mut self.marks, &mut walk.marks);
             self.lent = lent;
+        }
+    }
+
+    /// Goes back over steps in whose place nothing is planned, and nothing could be taken or is new and within the bound.
+    fn leave_refused(&mut self) {
+        let is_refused = |event: usize, node: &Node| {
+            (node.may_wait == Some(false) || self.graph.was_alone(event))
+                && node.tree.is_empty()
+                && !node.held_below
+                && !node.child_held
+                && node.sleeps_soundly(&self.graph, event)
+        };
+        let (mut left, mut cut) = (self.path.len(), false);
+        while let Some(node) = self.path[..left].last()
+            && is_refused(left - 1, node)
+        {
+            cut |= node.cut || node.child_cut;
+            left -= 1;
+        }
+        self.path.truncate(left);
+        self.cut |= cut;
+        if let Some(last) = self.path.last_mut() {
+            last.child_cut |= cut;
         }
     }
 
@@ -261,6 +299,7 @@ impl Optimal {
                 self.begun = true;
                 return true;
             }
+            self.leave_refused();
             let depth = self.path.len();
             let Some(node) = self.path.last_mut() else {
                 match (self.bound, self.most) {
@@ -285,13 +324,13 @@ impl Optimal {
             let beyond = node.cut && self.bound.is_some() || node.held_below;
             let mut next = None;
             let Optimal { graph, marks, bound, yields, .. } = self;
-            let here = Here { graph, marks, event: depth - 1, bound: *bound, yields: *yields };
+            let here = node.here(graph, marks, depth - 1, *bound, *yields);
             let scratch = &mut self.walk.get_mut().scratch;
             let planned = !node.tree.is_empty();
             let goes_on = planned || beyond && !is_done(&mut self.path, here, self.asks, scratch);
             let node = &mut self.path[depth - 1];
             if goes_on {
-                let asleep = Arc::make_mut(&mut node.asleep);
+                let asleep = node.asleep.change();
                 asleep.push(taken(here.graph, here.event, &node.racers, node.ends));
                 if node.cut {
                     // What was planned because of another may have been left to a branch that was cut.
@@ -305,7 +344,7 @@ impl Optimal {
             self.cut |= node.cut;
             if let Some((branch, thread)) = next {
                 node.thread = thread;
-                node.may_wait = None;
+                (node.may_wait, node.splits) = (None, false);
                 break branch;
             }
             let (cut, held) = (node.cut, node.held_below);
@@ -376,7 +415,7 @@ impl Strategy for Optimal {
         let mut walk = self.walk.borrow_mut();
         let Walk { asleep, planned, graph, marks, common, races, cut, held, pending, noted, bill, scratch } =
             &mut *walk;
-        let before = || self.path.last().map_or_else(Arc::default, Node::inherited);
+        let before = || self.path.last().map_or_else(Asleep::default, Node::inherited);
         let asleep = asleep.get_or_insert_with(before);
         if point.arity > 0 {
             let thread = record.name(last_thread(point.decisions));
@@ -399,6 +438,16 @@ impl Strategy for Optimal {
             let value = wanted.copied().or_else(|| (0..point.arity).find(new)).unwrap_or(0);
             return Choice::Take(Decision::Value(value.min(point.arity - 1)));
         }
+        // Mostly a thread goes on, and nothing sleeps or is planned.
+        if asleep.is_empty()
+            && *planned >= self.plan.len()
+            && let Some(running) = point.running
+            && point.preemptible
+            && point.enabled.contains(running)
+            && self.bound.is_none_or(|most| point.preemptions <= most)
+        {
+            return Choice::Take(Decision::Thread(running));
+        }
         if let Some(last) = point.step.checked_sub(1).filter(|_| !asleep.is_empty()) {
             let thread = last_thread(point.decisions);
             let name = record.name(thread);
@@ -407,9 +456,7 @@ impl Strategy for Optimal {
                 steps.count() as u32 - 1
             };
             let op = &record.points()[last].op;
-            if asleep.iter().any(|taken| !stays_asleep(taken, name, number, op)) {
-                Arc::make_mut(asleep).retain(|taken| stays_asleep(taken, name, number, op));
-            }
+            asleep.retain(|taken| stays_asleep(taken, name, number, op));
         }
         if let Some(step) = self.plan.get(*planned) {
             let mut enabled = point.enabled.iter();
@@ -480,8 +527,15 @@ impl Strategy for Optimal {
                 *common = Some(common.map_or(kept, |common| common.min(kept)));
                 races.extend(&graph.reduced);
             }
-            let here =
-                Here { graph, marks, event: graph.events.len(), bound: self.bound, yields: self.yields };
+            let here = Here {
+                graph,
+                marks,
+                event: graph.events.len(),
+                bound: self.bound,
+                yields: self.yields,
+                preemptions: point.preemptions,
+                preemptible: point.preemptible,
+            };
             let cost = goes_on_within(here, thread, asleep, scratch);
             if let Some(next) = next {
                 debug_assert!(cost.is_some_and(|(cost, _)| cost <= next.cost), "it costs at most that");

@@ -152,7 +152,9 @@ impl<'g> PartialOrder<'g> {
     /// no more than what it costs wherever the thread stops in the stretch. Say that it does so after some of these steps,
     /// and leave these out of a linearization. Nothing else that is in the partial order comes after them; so nobody else
     /// pays more. The thread itself, where it was left before or after some of them, has paid for it, if it was switched to
-    /// early enough: that it has to wait for an object is out of the question, since it has just had it.
+    /// early enough: that it has to wait for an object is out of the question, since it has just had it or waits for none,
+    /// and that what wakes it comes first is too, since it conflicts with what the thread did since then, or nobody who is
+    /// awake can come before that.
     pub(crate) fn stretching(mut self, thread: ThreadId, stretch: Stretch) -> Self {
         self.asleep.insert(thread);
         self.stretch = Some((thread.index(), stretch.begun));
@@ -276,9 +278,7 @@ impl<'g> PartialOrder<'g> {
 
     /// The last of the first so many steps of a thread that surely conflicts with an operation, all of them performed.
     fn last_conflict(&self, op: &Op, thread: usize, length: u32) -> Option<u32> {
-        let (writes, reads) = surely(op);
-        let conflicts = |access| writes && access != Access::None || reads && access == Access::Write;
-        self.marks.last_touch(thread, length, op.object?, conflicts)
+        self.marks.last_conflict(op, thread, length)
     }
 
     /// Whether one of a thread's steps from this one on surely conflicts with an operation, and tests what its gate does.
@@ -349,9 +349,25 @@ impl<'g> PartialOrder<'g> {
         }
     }
 
-    /// Whether it can be linearized with at most so many preemptions that every continuation has to pay too.
-    pub(crate) fn within(&self, most: u32, scratch: &mut Scratch) -> bool {
-        self.cost(most, scratch).is_some()
+    /// Whether it can be linearized with at most so many preemptions that every continuation has to pay too. In the order
+    /// in which its steps were taken, or are planned, it has this many; if these are so few that every thread that sleeps
+    /// can be left once more, nothing needs to be searched for.
+    pub(crate) fn within(&self, preemptions: u32, most: u32, scratch: &mut Scratch) -> bool {
+        let is_cheap = preemptions + self.asleep.len() as u32 <= most && self.may_take_extra();
+        debug_assert!(
+            !is_cheap || self.cost(most, scratch).is_some(),
+            "the steps in their order cost at least as much"
+        );
+        is_cheap || self.cost(most, scratch).is_some()
+    }
+
+    /// Whether the additional step, if there is one, can be taken after all others.
+    fn may_take_extra(&self) -> bool {
+        let Some((thread, ..)) = &self.extra else { return true };
+        let mut taken = self.lengths.clone();
+        taken[*thread] -= 1;
+        let pending = self.graph.threads[*thread].pending.get(taken[*thread] as usize);
+        pending.is_some_and(|(_, gate)| gate.is_open()) || self.status(&taken, *thread) != Status::Blocked
     }
 
     /// The fewest preemptions that every continuation has to pay too, if these are at most so many, and the thread of

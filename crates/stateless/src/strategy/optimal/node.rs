@@ -1,17 +1,17 @@
 //! A step of the current path: what sleeps before it, what is still to be tried in its place, and whether anything needs
 //! to be.
 
-use std::sync::Arc;
+use std::cell::OnceCell;
 
 use selvedge_core::{Op, OpKind, ThreadId};
 
 use super::super::bound_conflicts::is_inert;
-use super::super::prefix_cost::Scratch;
+use super::super::prefix_cost::{Marks, Scratch};
 use super::super::wakeup::{Branch, Step};
 use super::facts::Facts;
 use super::sleep::{
-    Here, Taken, anything_within, anything_within_stretch, covered, goes_on_within, leads_on_within,
-    stays_asleep,
+    Asleep, Here, Taken, anything_within, anything_within_stretch, covered, goes_on_within, leads_on_within,
+    others_next, stays_asleep,
 };
 use crate::graph::{Event, Graph};
 
@@ -23,17 +23,22 @@ pub(super) struct Node {
     pub(super) fingerprint: u64,
     /// The first execution that went through here.
     pub(super) since: u64,
+    /// How many preemptions there were before the step, and whether another thread's step would have been one.
+    pub(super) preemptions: u32,
+    pub(super) preemptible: bool,
     /// See [`Taken`].
     pub(super) racers: Vec<(u64, u32)>,
     pub(super) ends: bool,
     /// Steps that need not be taken here: what they lead to is explored elsewhere, or has been from here. Mostly they are
     /// those of the node before.
-    pub(super) asleep: Arc<Vec<Taken>>,
+    pub(super) asleep: Asleep,
     /// What is still to be tried here.
     pub(super) tree: Vec<Branch>,
     /// Whether the bound allows that the current step comes after something that conflicts with it and has not been
     /// done, and likewise all that sleeps; `None` when that has not been asked for.
     pub(super) may_wait: Option<bool>,
+    /// Whether a stretch that begins with it, or is longer, was asked about in vain.
+    pub(super) splits: bool,
     /// Whether the bound has cut something off here or below; and whether below the current step.
     pub(super) cut: bool,
     pub(super) child_cut: bool,
@@ -67,14 +72,14 @@ pub(super) fn taken(graph: &Graph, event: usize, racers: &[(u64, u32)], ends: bo
 
 /// What sleeps after an event of which this is the node.
 #[inline]
-pub(super) fn asleep_after(graph: &Graph, event: usize, node: &Node) -> Arc<Vec<Taken>> {
-    let mut asleep = Arc::clone(&node.asleep);
+pub(super) fn asleep_after(graph: &Graph, event: usize, node: &Node) -> Asleep {
+    if node.asleep.is_empty() {
+        return Asleep::default();
+    }
+    let mut asleep = node.asleep.clone();
     let Event { thread, number, op, .. } = &graph.events[event];
     let name = graph.threads[thread.index()].name;
-    let stays = |taken: &Taken| !taken.ends && stays_asleep(taken, name, || *number, op);
-    if !asleep.iter().all(stays) {
-        Arc::make_mut(&mut asleep).retain(stays);
-    }
+    asleep.retain(|taken| !taken.ends && stays_asleep(taken, name, || *number, op));
     asleep
 }
 
@@ -113,52 +118,84 @@ pub(super) fn may_wait(path: &mut [Node], here: Here<'_>, scratch: &mut Scratch)
     }
     let left = Some(node.thread).filter(|_| node.sleeps_soundly(graph, event));
     // How long the fair bound lets a thread go on is not known of a stretch.
-    if let Some(thread) = left.filter(|_| here.yields.is_none() || !here.marks.yields()) {
-        let alike = |at: &usize| {
-            let other = &path[*at];
-            other.thread == thread
-                && other.may_wait.is_none()
-                && Arc::ptr_eq(&other.asleep, &node.asleep)
-                && other.sleeps_soundly(graph, *at)
-        };
-        let number = graph.events[event].number;
-        let before = (0..event).rev().take_while(alike).count() as u32;
-        if let Some(stretch) = here.marks.stretch(thread.index(), number, number - before)
-            && stretch.first < number
-            && let first = event - (number - stretch.first) as usize
-            && !anything_within_stretch(
-                Here { event: first, ..here },
-                &node.asleep,
-                (thread, stretch),
-                scratch,
-            )
-        {
-            debug_assert!(
-                (first..=event).all(|event| !anything_within(
-                    Here { event, ..here },
-                    &node.asleep,
-                    left,
-                    scratch
-                )),
-                "nowhere in a stretch is anything within the bound",
-            );
-            path[first..=event].iter_mut().for_each(|node| node.may_wait = Some(false));
-            return false;
-        }
+    if let Some(thread) = left.filter(|_| here.yields.is_none() || !here.marks.yields())
+        && let Some(first) = refused_stretch(path, here, thread, scratch)
+    {
+        path[first..=event].iter_mut().for_each(|node| node.may_wait = Some(false));
+        return false;
     }
+    let node = &path[event];
     let may_wait = anything_within(here, &node.asleep, left, scratch);
     path[event].may_wait = Some(may_wait);
     may_wait
 }
 
+/// Where a stretch of a thread begins which ends with an event, and in which nothing new is within the bound. The longer it
+/// is, the less is certain of it; so if something may be, half of it is asked about, and the whole never again.
+fn refused_stretch(
+    path: &mut [Node],
+    here: Here<'_>,
+    thread: ThreadId,
+    scratch: &mut Scratch,
+) -> Option<usize> {
+    let Here { graph, marks, event, bound, yields, .. } = here;
+    let asleep = path[event].asleep.clone();
+    let alike = |at: &usize| {
+        let other = &path[*at];
+        other.thread == thread
+            && other.may_wait.is_none()
+            && !other.splits
+            && other.asleep.is_shared(&asleep)
+            && other.sleeps_soundly(graph, *at)
+    };
+    let number = graph.events[event].number;
+    let earliest = number - (0..event).rev().take_while(alike).count() as u32;
+    let others = OnceCell::new();
+    let nobody_before = |number: u32| {
+        let others = others.get_or_init(|| others_next(here, &asleep, thread, earliest));
+        let last_conflict = |op| marks.last_conflict(op, thread.index(), number);
+        others.iter().map(last_conflict).min().unwrap_or(Some(number))
+    };
+    let mut from = earliest;
+    loop {
+        let stretch = marks.stretch(graph, thread.index(), from..=number, nobody_before)?;
+        let steps = number - stretch.first;
+        if steps == 0 {
+            return None;
+        }
+        let first = event - steps as usize;
+        let before = |event: usize| path[event].here(graph, marks, event, bound, yields);
+        if !anything_within_stretch(before(first), &asleep, (thread, stretch), scratch) {
+            debug_assert!(
+                (first..=event).all(|at| !anything_within(before(at), &asleep, Some(thread), scratch)),
+                "nowhere in a stretch is anything within the bound",
+            );
+            return Some(first);
+        }
+        path[first].splits = true;
+        from = number - steps / 2;
+    }
+}
+
 impl Node {
+    /// The state before it, of which it is the event.
+    pub(super) fn here<'a>(
+        &self,
+        graph: &'a Graph,
+        marks: &'a Marks,
+        event: usize,
+        bound: Option<u32>,
+        yields: Option<u32>,
+    ) -> Here<'a> {
+        let Node { preemptions, preemptible, .. } = *self;
+        Here { graph, marks, event, bound, yields, preemptions, preemptible }
+    }
+
     /// What sleeps here, and may go on to. A step that ends an execution depends on everything that is done
     /// before it.
-    pub(super) fn inherited(&self) -> Arc<Vec<Taken>> {
-        let mut asleep = Arc::clone(&self.asleep);
-        if asleep.iter().any(|taken| taken.ends) {
-            Arc::make_mut(&mut asleep).retain(|taken| !taken.ends);
-        }
+    pub(super) fn inherited(&self) -> Asleep {
+        let mut asleep = self.asleep.clone();
+        asleep.retain(|taken| !taken.ends);
         asleep
     }
 

@@ -8,7 +8,7 @@ use super::super::prefix_cost::PartialOrder;
 use super::super::wakeup::{Branch, Planned, Sequence, Step, insert};
 use super::Optimal;
 use super::node::{may_wait, step};
-use super::sleep::{Here, covered, sleepers, wake_by};
+use super::sleep::{covered, sleepers, wake_by};
 use crate::config::Status;
 use crate::graph::{Event, Graph, ThreadLine};
 
@@ -141,9 +141,12 @@ impl Optimal {
 
     /// Whether anything that is new in the state before an event can be within the bound.
     fn may_wait(&mut self, event: usize) -> bool {
+        if self.bound.is_none() {
+            return true;
+        }
         let Optimal { path, graph, marks, bound, yields, .. } = self;
-        let here = Here { graph, marks, event, bound: *bound, yields: *yields };
-        bound.is_none() || may_wait(path, here, &mut self.walk.get_mut().scratch)
+        let here = path[event].here(graph, marks, event, *bound, *yields);
+        may_wait(path, here, &mut self.walk.get_mut().scratch)
     }
 
     /// Notes that the bound has cut something off in place of an event.
@@ -163,8 +166,8 @@ impl Optimal {
             line.pending.get(before + steps).map(|(op, _)| *op)
         };
         let scratch = &mut self.walk.get_mut().scratch;
-        let here = Here { graph, marks: &self.marks, event, bound: self.bound, yields: self.yields };
         let path = &mut self.path;
+        let here = path[event].here(graph, &self.marks, event, self.bound, self.yields);
         let mut tree = std::mem::take(&mut path[event].tree);
         let wanted = || {
             let Some(most) = self.bound else { return true };
@@ -172,7 +175,6 @@ impl Optimal {
                 return false;
             }
             let before_last = &sequence.steps[..sequence.steps.len() - 1];
-            let lengths = steps_after(graph, event, before_last);
             let asleep = &path[event].asleep;
             let mut sleeping = sleepers(asleep);
             wake_by(&mut sleeping, asleep, |taken| {
@@ -180,9 +182,11 @@ impl Optimal {
                     planned.step.thread == taken.step.thread || planned.op.conflicts_with(&taken.op)
                 })
             });
+            let lengths = steps_after(graph, event, before_last);
             let order =
                 PartialOrder::new(graph, &self.marks, lengths, self.yields).from(event).and(thread.index());
-            order.asleep(sleeping).within(most, scratch)
+            let threads = before_last.iter().map(|planned| thread_of(graph, planned)).chain([thread]);
+            order.asleep(sleeping).within(here.preemptions_with(threads), most, scratch)
         };
         let before = tree.len();
         let was_wanted = insert(&mut tree, sequence, &next_op, wanted);
@@ -258,7 +262,7 @@ impl Optimal {
         let node = &mut self.path[first];
         if !node.racers.contains(&(thread, second.number)) {
             node.racers.push((thread, second.number));
-            node.may_wait = None;
+            (node.may_wait, node.splits) = (None, false);
         }
         self.plan(first, second.thread, second.number as usize, values);
     }
@@ -289,8 +293,13 @@ impl Optimal {
 fn steps_after(graph: &Graph, event: usize, sequence: &[Planned]) -> Vec<u32> {
     let mut lengths = steps_before(graph, event);
     for planned in sequence {
-        let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
-        lengths[thread.expect("a thread of this execution")] += 1;
+        lengths[thread_of(graph, planned).index()] += 1;
     }
     lengths
+}
+
+/// The thread of a step that was cut out of an execution.
+fn thread_of(graph: &Graph, planned: &Planned) -> ThreadId {
+    let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
+    ThreadId(thread.expect("a thread of this execution") as u32)
 }

@@ -1,6 +1,9 @@
 //! Steps that sleep: what they lead to has been explored. Which of them a step wakes, and what it costs that they must
 //! be woken.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use selvedge_core::{Op, ThreadId, ThreadSet};
 
 use super::super::bound_conflicts::steps_before;
@@ -8,6 +11,7 @@ use super::super::prefix_cost::{Marks, PartialOrder, Scratch, Stretch};
 use super::super::wakeup::Step;
 use super::facts::Facts;
 use super::foresight::{Foreseen, foresee};
+use crate::config::Status;
 use crate::graph::Graph;
 
 /// A step that was taken.
@@ -27,6 +31,44 @@ pub(super) struct Taken {
     pub(super) stale: bool,
     /// It ended the execution, or after it the fair bound held a thread back: it sleeps in no other state.
     pub(super) ends: bool,
+}
+
+/// The steps that sleep in a state. States that follow each other share them; mostly there are none.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asleep(Option<Arc<Vec<Taken>>>);
+
+impl Asleep {
+    /// To be changed, in this state alone.
+    pub(super) fn change(&mut self) -> &mut Vec<Taken> {
+        Arc::make_mut(self.0.get_or_insert_default())
+    }
+
+    /// Wakes all but those that stay asleep.
+    pub(super) fn retain(&mut self, stays: impl Fn(&Taken) -> bool) {
+        let left = self.iter().filter(|taken| stays(taken)).count();
+        if left == 0 {
+            self.0 = None;
+        } else if left < self.len() {
+            self.change().retain(stays);
+        }
+    }
+
+    /// Whether two states surely have the same.
+    pub(super) fn is_shared(&self, other: &Asleep) -> bool {
+        match (&self.0, &other.0) {
+            (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
+            (ours, theirs) => ours.is_none() && theirs.is_none(),
+        }
+    }
+}
+
+impl Deref for Asleep {
+    type Target = [Taken];
+
+    #[inline]
+    fn deref(&self) -> &[Taken] {
+        self.0.as_ref().map_or(&[], |taken| taken)
+    }
 }
 
 /// Whether a step goes on sleeping after this one of a thread.
@@ -58,6 +100,24 @@ pub(super) struct Here<'a> {
     pub(super) event: usize,
     pub(super) bound: Option<u32>,
     pub(super) yields: Option<u32>,
+    /// How many preemptions the execution has up to there, and whether it is one more if another thread goes on.
+    pub(super) preemptions: u32,
+    pub(super) preemptible: bool,
+}
+
+impl Here<'_> {
+    /// How many preemptions the execution has at most when these threads go on, a step each.
+    pub(super) fn preemptions_with(&self, threads: impl Iterator<Item = ThreadId>) -> u32 {
+        let mut last = self.event.checked_sub(1).map(|last| self.graph.events[last].thread);
+        let (mut preemptions, mut price) = (self.preemptions, u32::from(self.preemptible));
+        for thread in threads {
+            if last != Some(thread) {
+                preemptions += price;
+            }
+            (last, price) = (Some(thread), 1);
+        }
+        preemptions
+    }
 }
 
 /// What a thread's step in a state costs, with all that sleeps woken later, if that is within the
@@ -83,12 +143,12 @@ pub(super) fn anything_within(
     left: Option<ThreadId>,
     scratch: &mut Scratch,
 ) -> bool {
-    let Here { graph, marks, event, bound, yields } = here;
+    let Here { graph, marks, event, bound, yields, preemptions, .. } = here;
     let Some(most) = bound else { return true };
     let mut sleeping = sleepers(asleep);
     left.into_iter().for_each(|thread| sleeping.insert(thread));
     let order = PartialOrder::new(graph, marks, steps_before(graph, event), yields).from(event);
-    order.asleep(sleeping).within(most, scratch)
+    order.asleep(sleeping).within(preemptions, most, scratch)
 }
 
 /// Whether anything that is new in a state or in the next ones, in which a thread takes a stretch of steps, can be within
@@ -99,10 +159,36 @@ pub(super) fn anything_within_stretch(
     (thread, stretch): (ThreadId, Stretch),
     scratch: &mut Scratch,
 ) -> bool {
-    let Here { graph, marks, event, bound, yields } = here;
+    let Here { graph, marks, event, bound, yields, preemptions, .. } = here;
     let Some(most) = bound else { return true };
     let order = PartialOrder::new(graph, marks, steps_before(graph, event), yields).from(event);
-    order.asleep(sleepers(asleep)).stretching(thread, stretch).within(most, scratch)
+    let order = order.asleep(sleepers(asleep)).stretching(thread, stretch);
+    order.within(preemptions, most, scratch)
+}
+
+/// What threads that are awake may do before any of a thread's steps from one on up to a state: the next step of each that
+/// does not wait for something which these steps have nothing to do with.
+pub(super) fn others_next(here: Here<'_>, asleep: &[Taken], thread: ThreadId, first: u32) -> Vec<Op> {
+    let Here { graph, marks, event, .. } = here;
+    let sleeping = sleepers(asleep);
+    let lengths = steps_before(graph, event);
+    let may_go_on = |other: &usize| {
+        let line = &graph.threads[*other];
+        let taken = lengths[*other] as usize;
+        let Some((_, gate)) = line.pending.get(taken) else { return false };
+        let untouched = |object| {
+            let touch = marks.last_touch(thread.index(), lengths[thread.index()], object, |_| true);
+            touch.is_none_or(|touch| touch < first)
+        };
+        let other = ThreadId(*other as u32);
+        let waits = !gate.needs_signal
+            && gate.object.is_some_and(untouched)
+            && graph.status(&lengths, other) == Status::Blocked;
+        let has_ended = line.ended && taken == line.events.len();
+        !(other == thread || has_ended || waits || sleeping.contains(other))
+    };
+    let others = (0..lengths.len()).filter(may_go_on);
+    others.map(|other| graph.threads[other].pending[lengths[other] as usize].0).collect()
 }
 
 /// Whether what a thread leads to in a state can be within the bound and new, as far as it can be foreseen, also from facts
@@ -125,7 +211,8 @@ pub(super) fn leads_on_within(
         foresee(here, &lengths, thread, &sleeping, wakes, facts)
     };
     let order = order_after(here, lengths, thread, foreseen, asleep, sleeping);
-    order.is_some_and(|order| order.cost(most, scratch).is_some())
+    let preemptions = here.preemptions_with([thread].into_iter());
+    order.is_some_and(|order| order.within(preemptions, most, scratch))
 }
 
 /// The partial order of a state and then of what is foreseen of a thread, if that is anything.

@@ -3,10 +3,13 @@
 //! steps touch an object.
 
 use std::cell::{RefCell, RefMut};
+use std::ops::RangeInclusive;
 
 use selvedge_core::{Access, ObjectId, Op, OpKind};
 
 use super::checkpoints::Checkpoints;
+use super::surely;
+use crate::gate::Gate;
 use crate::graph::Graph;
 
 /// The steps of a graph, thread by thread.
@@ -19,29 +22,41 @@ pub(crate) struct Marks {
 
 #[derive(Clone, Debug, Default)]
 struct Line {
-    /// The threads of which a step needs more steps than the one before, and how many; and where those of each begin.
+    steps: Vec<Mark>,
+    /// The threads of which a step needs more steps than the one before, and how many.
     needs: Vec<(u32, u32)>,
-    needs_at: Vec<u32>,
     stops: Vec<Stop>,
     /// The last of these that is [`Why::Free`].
     free: Option<u32>,
     /// The steps that wait for an object.
     waits: Vec<(u32, ObjectId)>,
-    /// For each object the steps that touch it, and how; and all of them in their order.
+    /// For each object the steps that touch it, and how.
     touches: Vec<Vec<(u32, Access)>>,
-    touched: Vec<(u32, ObjectId)>,
+    /// The steps that touch a second object.
+    also: Vec<(u32, ObjectId)>,
     /// The steps that yield.
     yields: Vec<u32>,
-    /// For each step an earlier one of the thread such that the thread, if it was switched to no later, can only be left
-    /// at a cost until the step, and what wakes the step must come after the earlier one; or [`NONE`].
-    repeats: Vec<u32>,
+}
+
+/// A step of a thread.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    /// Where what it needs begins in [`Line::needs`].
+    needs_at: u32,
+    /// An earlier step of the thread such that the thread, if it was switched to no later, can only be left at a cost until
+    /// this one, and what wakes this one must come after the earlier one; or [`NONE`].
+    repeats: u32,
+    /// How many steps the thread had taken when it was last switched to.
+    begun: u32,
+    /// The object that it touches.
+    object: Option<ObjectId>,
 }
 
 /// No step.
 const NONE: u32 = u32::MAX;
 
-/// Consecutive steps of a thread, up to the last of them, and a step before them: whoever leaves the thread before one of
-/// them pays for it, if the thread was switched to no later than before that step.
+/// Consecutive steps of a thread and a step before them: whoever leaves the thread before one of them, while it sleeps, pays
+/// for it, if the thread was switched to no later than before that step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) first: u32,
@@ -75,16 +90,17 @@ impl Marks {
         self.lines.resize_with(graph.threads.len(), Line::default);
         for (thread, (marks, line)) in self.lines.iter_mut().zip(&graph.threads).enumerate() {
             let steps = line.events.len();
-            if marks.needs_at.len() == steps && steps > 0 && (line.events[steps - 1] as usize) < common {
+            if marks.steps.len() == steps && steps > 0 && (line.events[steps - 1] as usize) < common {
                 continue;
             }
             let kept = line.events.partition_point(|event| (*event as usize) < common);
             marks.truncate(kept);
-            for number in kept..line.events.len() {
+            marks.steps.reserve(steps - kept);
+            for number in kept..steps {
                 marks.push(graph, thread, number);
             }
-            for (number, (_, gate)) in line.pending.iter().enumerate().skip(kept) {
-                marks.waits.extend(gate.object.map(|object| (number as u32, object)));
+            if let Some((_, gate)) = line.pending.get(steps) {
+                marks.waits.extend(gate.object.map(|object| (steps as u32, object)));
             }
         }
     }
@@ -110,8 +126,9 @@ impl Marks {
     #[inline]
     pub(super) fn needs_only(&self, taken: &[u32], thread: usize, number: u32) -> bool {
         let line = &self.lines[thread];
-        let begin = line.needs_at[number as usize] as usize;
-        let end = line.needs_at.get(number as usize + 1).map_or(line.needs.len(), |end| *end as usize);
+        let begin = line.steps[number as usize].needs_at as usize;
+        let next = line.steps.get(number as usize + 1);
+        let end = next.map_or(line.needs.len(), |next| next.needs_at as usize);
         line.needs[begin..end].iter().all(|(other, steps)| *steps <= taken[*other as usize])
     }
 
@@ -131,15 +148,29 @@ impl Marks {
         &events[..certain.take_while(|(_, number)| self.needs_only(lengths, thread, *number)).count()]
     }
 
-    /// The longest stretch that ends with a step, and goes back at most to a thread's `earliest`.
-    pub(crate) fn stretch(&self, thread: usize, last: u32, earliest: u32) -> Option<Stretch> {
-        let repeats = &self.lines[thread].repeats;
+    /// The longest stretch among some steps of a thread that ends with the last of them. Each of its steps repeats one
+    /// since the thread was switched to, or waits for nothing and comes after one, since then too, that nobody who is awake
+    /// can come before: `nobody_before` says which is the last.
+    pub(crate) fn stretch(
+        &self,
+        graph: &Graph,
+        thread: usize,
+        steps: RangeInclusive<u32>,
+        nobody_before: impl Fn(u32) -> Option<u32>,
+    ) -> Option<Stretch> {
+        let line = &self.lines[thread];
+        let mut begun = *steps.end();
+        let since = line.steps[begun as usize].begun;
+        let counts = |step: &u32| *step >= since && line.free.is_none_or(|free| free <= *step);
         let mut stretch = None;
-        let mut begun = last;
-        for first in (earliest..=last).rev() {
-            let repeated = repeats[first as usize];
-            if repeated < earliest || repeated == NONE {
-                break;
+        for first in steps.rev() {
+            let mut repeated = line.steps[first as usize].repeats;
+            if repeated == NONE || repeated < since {
+                let waits = graph.threads[thread].pending[first as usize].1 != Gate::OPEN;
+                match nobody_before(first).filter(counts) {
+                    Some(step) if !waits => repeated = step,
+                    _ => break,
+                }
             }
             begun = begun.min(repeated);
             stretch = Some(Stretch { first, begun });
@@ -168,6 +199,13 @@ impl Marks {
         waits.find(|(_, other)| *other == object).map(|(number, _)| *number)
     }
 
+    /// The last of the first so many steps of a thread that surely conflicts with an operation.
+    pub(crate) fn last_conflict(&self, op: &Op, thread: usize, length: u32) -> Option<u32> {
+        let (writes, reads) = surely(op);
+        let conflicts = |access| writes && access != Access::None || reads && access == Access::Write;
+        self.last_touch(thread, length, op.object?, conflicts)
+    }
+
     /// The last of the first so many steps of a thread that touches an object in a way that is asked for.
     #[inline]
     pub(crate) fn last_touch(
@@ -186,18 +224,21 @@ impl Marks {
 impl Line {
     /// Forgets all but the first so many steps.
     fn truncate(&mut self, kept: usize) {
-        self.needs.truncate(self.needs_at.get(kept).map_or(self.needs.len(), |begin| *begin as usize));
-        self.needs_at.truncate(kept);
-        self.repeats.truncate(kept);
+        if let Some(first) = self.steps.get(kept) {
+            self.needs.truncate(first.needs_at as usize);
+            for object in self.steps.drain(kept..).filter_map(|step| step.object) {
+                self.touches[object.index()].pop();
+            }
+        }
+        while let Some((_, object)) = self.also.pop_if(|(number, _)| *number as usize >= kept) {
+            self.touches[object.index()].pop();
+        }
         self.stops.truncate(self.stops.partition_point(|stop| (stop.number as usize) < kept));
         if self.free.is_some_and(|free| free as usize >= kept) {
             self.free = self.stops.iter().rev().find(|stop| stop.why == Why::Free).map(|stop| stop.number);
         }
         self.waits.truncate(self.waits.partition_point(|(number, _)| (*number as usize) < kept));
         self.yields.truncate(self.yields.partition_point(|number| (*number as usize) < kept));
-        while let Some((_, object)) = self.touched.pop_if(|(number, _)| *number as usize >= kept) {
-            self.touches[object.index()].pop();
-        }
     }
 
     /// Adds a thread's step with this number.
@@ -213,7 +254,6 @@ impl Line {
                 });
             self.needs.extend(needs.map(|(other, steps)| (other as u32, *steps)));
         }
-        self.needs_at.push(begin as u32);
         let (op, number) = (&graph.events[event].op, number as u32);
         let (announced, gate) = &line.pending[number as usize];
         let repeated = match announced.object {
@@ -225,6 +265,10 @@ impl Line {
         }
         if let Some(object) = op.also {
             self.touch(number, object, Access::Write);
+            self.also.push((number, object));
+        }
+        if let Some(object) = gate.object {
+            self.waits.push((number, object));
         }
         let yielded = number > 0 && self.yields.last() == Some(&(number - 1));
         if op.yields() {
@@ -246,7 +290,10 @@ impl Line {
         }
         let waits_for_others = gate.object.is_some() && gate.object != announced.object;
         let paid = |repeated: &u32| !waits_for_others && self.free.is_none_or(|free| free <= *repeated);
-        self.repeats.push(repeated.filter(paid).unwrap_or(NONE));
+        let repeats = repeated.filter(paid).unwrap_or(NONE);
+        let before = self.steps.last().filter(|_| line.events[number as usize - 1] as usize + 1 == event);
+        let begun = before.map_or(number, |before| before.begun);
+        self.steps.push(Mark { needs_at: begin as u32, repeats, begun, object: op.object });
     }
 
     /// The last step such that what conflicts with an operation on an object conflicts with it too.
@@ -261,7 +308,6 @@ impl Line {
             self.touches.resize_with(object.index() + 1, Vec::new);
         }
         self.touches[object.index()].push((number, access));
-        self.touched.push((number, object));
     }
 }
 
