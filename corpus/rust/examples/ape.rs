@@ -15,11 +15,11 @@
 //@ fixed-completion: holds, 2 preemptions
 //@ fixed-completion at 0: 8 executions, 8 orders, 176 states
 //@ fixed-completion at 1: 120 executions, 120 orders, 2470 states
-//@ fixed-completion at 2: 652 executions, 648 orders, 12260 states
+//@ fixed-completion at 2: 648 executions, 648 orders, 12260 states
 //@ fixed-object: holds, 2 preemptions
 //@ fixed-object at 0: 8 executions, 8 orders, 167 states
 //@ fixed-object at 1: 120 executions, 120 orders, 2471 states
-//@ fixed-object at 2: 708 executions, 692 orders, 14045 states
+//@ fixed-object at 2: 692 executions, 692 orders, 14039 states
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -10,7 +10,7 @@
 //@ fixed: holds, 2 preemptions
 //@ fixed at 0: 2 executions, 2 orders, 41 states
 //@ fixed at 1: 20 executions, 20 orders, 357 states
-//@ fixed at 2: 86 executions, 84 orders, 1355 states
+//@ fixed at 2: 84 executions, 84 orders, 1355 states
 
 use selvedge::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use selvedge::sync::{Arc, Condvar, Mutex};

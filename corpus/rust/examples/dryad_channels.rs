@@ -11,12 +11,12 @@
 //@ decrement-then-test at 0: 98 executions, 98 orders, 3535 states
 //@ fixed: holds, 2 preemptions
 //@ fixed at 0: 98 executions, 98 orders, 3479 states
-//@ fixed at 1: 1282 executions, 1170 orders, 35333 states
-//@ fixed at 2: 8028 executions, 6032 orders, 164155 states
+//@ fixed at 1: 1170 executions, 1170 orders, 35333 states
+//@ fixed at 2: 6032 executions, 6032 orders, 163077 states
 //@ fixed-full-queue: holds, 2 preemptions
 //@ fixed-full-queue at 0: 224 executions, 224 orders, 8380 states
-//@ fixed-full-queue at 1: 2716 executions, 2592 orders, 79416 states
-//@ fixed-full-queue at 2: 15920 executions, 12928 orders, 354918 states
+//@ fixed-full-queue at 1: 2592 executions, 2592 orders, 79416 states
+//@ fixed-full-queue at 2: 12928 executions, 12928 orders, 352044 states
 
 use std::collections::VecDeque;
 

@@ -20,12 +20,12 @@
 //@ fixed-commit at 0: 1 execution, 1 order, 37 states
 //@ fixed-commit at 1: 7 executions, 7 orders, 233 states
 //@ fixed-commit at 2: 19 executions, 19 orders, 510 states
-//@ fixed-commit at 3: 29 executions, 27 orders, 747 states
+//@ fixed-commit at 3: 27 executions, 27 orders, 740 states
 //@ fixed-timer: holds, 3 preemptions
 //@ fixed-timer at 0: 1 execution, 1 order, 40 states
 //@ fixed-timer at 1: 6 executions, 6 orders, 258 states
-//@ fixed-timer at 2: 29 executions, 26 orders, 970 states
-//@ fixed-timer at 3: 107 executions, 83 orders, 2536 states
+//@ fixed-timer at 2: 26 executions, 26 orders, 969 states
+//@ fixed-timer at 3: 83 executions, 83 orders, 2513 states
 
 use std::collections::BTreeMap;
 use std::time::Duration;
