@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
-use selvedge_core::Bounds;
+use selvedge_core::{Bounds, Measure};
 use selvedge_stateless::strategy::{Bpor, CbPor, Dpor, Optimal};
-use selvedge_stateless::{Choice, Explorer, Finished, Point, Prefix, Settings, StateHash, Strategy, explore};
+use selvedge_stateless::{
+    Choice, Explorer, Finished, Point, Prefix, Report, Settings, StateHash, Strategy, explore, replay,
+};
 use selvedge_testgen::{Graph, History, Interpreter, Limits, Machine, Performed, Program};
 
 use crate::LIMITS;
@@ -93,6 +95,72 @@ fn figure_1_a_naive_combination_misses_a_state_and_ours_do_not() {
     assert_eq!(within(&case.search(&mut Bpor::new(Some(0), false)).unwrap(), 0).len(), 2);
     assert_eq!(case.search(&mut Dpor::new()).unwrap().orders.len(), 2);
     assert_eq!(case.search(&mut Optimal::new()).unwrap().executions, 2);
+}
+
+/// Watches what `cb-por` makes of executions that have more preemptions than the bound.
+struct Beyond {
+    inner: CbPor,
+    /// How many there were, and how many were reported as others.
+    run: u32,
+    reported: u32,
+}
+
+impl Beyond {
+    fn is_beyond(&self, execution: &Finished<'_>) -> bool {
+        self.inner.bound().is_some_and(|(_, bound)| execution.preemptions > bound)
+    }
+}
+
+impl Strategy for Beyond {
+    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
+        self.inner.next_prefix(prefix)
+    }
+
+    fn choose(&self, point: &Point<'_>) -> Choice {
+        self.inner.choose(point)
+    }
+
+    fn finished(&mut self, execution: &Finished<'_>) {
+        self.run += u32::from(self.is_beyond(execution));
+        self.inner.finished(execution);
+    }
+
+    fn report(&mut self, execution: &Finished<'_>) -> Report {
+        let report = self.inner.report(execution);
+        assert_eq!(self.is_beyond(execution), report != Report::AsItIs);
+        self.reported += u32::from(report != Report::AsItIs);
+        report
+    }
+
+    fn wants_pending(&self) -> bool {
+        self.inner.wants_pending()
+    }
+
+    fn bound(&self) -> Option<(Measure, u32)> {
+        self.inner.bound()
+    }
+
+    fn exhausted(&self) -> Option<Bounds> {
+        self.inner.exhausted()
+    }
+
+    fn cut(&self) -> bool {
+        self.inner.cut()
+    }
+}
+
+/// The assertion fails within 1 preemption. `cb-por` finds that in an execution with 2, which is like one with 1.
+#[test]
+fn what_goes_wrong_beyond_the_bound_is_reported_within_it() {
+    let text = "spawn 1; yield; store 0 1; store 0 2 | choose 2; add 1; load 0; assert-not 1";
+    let program = Interpreter::new(text.parse().unwrap());
+    let mut search = Beyond { inner: CbPor::new(Some(3), None), run: 0, reported: 0 };
+    let outcome = explore(&program, &mut search, &Settings::default(), &mut |_| ()).unwrap();
+    let violation = outcome.violation().expect("it fails");
+    assert_eq!((violation.preemptions, search.run, search.reported), (1, 1, 1));
+    let replayed = replay(&program, &violation.schedule, &Settings::default()).unwrap();
+    assert_eq!(replayed.violation().map(|again| again.preemptions), Some(1));
+    assert_eq!(Case::new(&program.program, LIMITS).unwrap().cb_por(), Ok(()));
 }
 
 /// Programs on which a published rule, taken literally, missed something.
