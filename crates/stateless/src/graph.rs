@@ -161,7 +161,7 @@ impl Graph {
             self.stride = threads.next_multiple_of(CHUNK);
             self.last.clear();
         }
-        let begin = self.keep_common(record.decisions());
+        let begin = self.keep_common(execution);
         let common = self.events.len();
         self.races.clear();
         self.reduced.clear();
@@ -201,10 +201,10 @@ impl Graph {
         self.truncate(0);
     }
 
-    /// Keeps the events that an execution with these decisions begins with too. Says with which decision the
-    /// next event begins.
-    fn keep_common(&mut self, decisions: &[Decision]) -> usize {
-        let common = in_common(&self.decisions, self.stopped, decisions);
+    /// Keeps the events that an execution begins with too. Says with which decision the next event begins.
+    fn keep_common(&mut self, execution: &Finished<'_>) -> usize {
+        let decisions = execution.record.decisions();
+        let common = in_common(&self.decisions, self.stopped, decisions, execution.stopped);
         let kept = match self.decisions.len() {
             all if common == all => self.events.len(),
             _ => self.event_of(common),

@@ -105,6 +105,7 @@ impl Details {
         let signals = before.signals.partition_point(|signal| (signal.0 as usize) < kept);
         self.signals.extend_from_slice(&before.signals[..signals]);
     }
+
     /// Goes on as another execution did, up to before a decision of it, with what became known there.
     fn go_on_as(&mut self, other: &Details, to: usize) {
         let points = (to + 1).min(other.pending_at.len());
@@ -410,12 +411,34 @@ impl Record {
 }
 
 /// How many decisions of an execution another one begins with too, less the last one if its step may have gone on otherwise
-/// in the other: it ended the one, or the other chooses a value within it.
-pub(crate) fn in_common(ours: &[Decision], stopped: bool, theirs: &[Decision]) -> usize {
+/// in the other: it ended the one or the other, or the other chooses a value within it. (That it ended the other alone can be
+/// only if the one was followed without clocks as far as it had come, and run again with them.)
+pub(crate) fn in_common(ours: &[Decision], stopped: bool, theirs: &[Decision], they_stop: bool) -> usize {
     let common = ours.iter().zip(theirs).take_while(|(ours, theirs)| ours == theirs).count();
     let common = if stopped { common.min(ours.len().saturating_sub(1)) } else { common };
+    let common = if they_stop { common.min(theirs.len().saturating_sub(1)) } else { common };
     match theirs.get(common) {
         Some(Decision::Value(_)) => common.saturating_sub(1),
         _ => common,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_ends_an_execution_is_not_the_one_that_did_not() {
+        let threads = |numbers: &[u32]| -> Vec<_> {
+            numbers.iter().map(|number| Decision::Thread(ThreadId(*number))).collect()
+        };
+        let (longer, shorter, other) = (threads(&[0, 1, 0, 1]), threads(&[0, 1, 0]), threads(&[0, 1, 1]));
+        assert_eq!(in_common(&longer, false, &shorter, false), 3);
+        assert_eq!(in_common(&longer, false, &shorter, true), 2);
+        assert_eq!(in_common(&shorter, true, &longer, false), 2);
+        assert_eq!(in_common(&shorter, true, &shorter, true), 2);
+        assert_eq!(in_common(&longer, true, &other, true), 2);
+        let chooses = [shorter.clone(), vec![Decision::Value(1)]].concat();
+        assert_eq!(in_common(&shorter, false, &chooses, false), 2);
     }
 }

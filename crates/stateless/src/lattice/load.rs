@@ -14,7 +14,7 @@ impl Lattice {
     /// how many steps it has in common with the one before.
     pub(crate) fn update(&mut self, execution: &Finished<'_>, most: Option<u32>) -> usize {
         let decisions = execution.record.decisions();
-        let common = in_common(&self.decisions, self.stopped, decisions);
+        let common = in_common(&self.decisions, self.stopped, decisions, execution.stopped);
         let kept = self.steps.partition_point(|step| step.decisions as usize <= common);
         let script = self.script(execution, kept);
         self.decisions.truncate(common);
