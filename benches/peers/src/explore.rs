@@ -1,5 +1,7 @@
 //! How many executions a search takes.
 
+use selvedge::Strategy;
+
 use crate::catalogue::CATALOGUE;
 use crate::contenders::{Contender, Explored, Loom, Selvedge, Shuttle};
 use crate::table::{Table, grouped};
@@ -38,6 +40,28 @@ pub(crate) fn run(most: u64, most_of_small: u64) -> String {
             Some(_) => "cannot".into(),
         }));
         cells.push(cell(Shuttle::explore(Shuttle::PROGRAMS[index], None, most)));
+        table.row(cells);
+    }
+    table.text()
+}
+
+/// The table of selvedge's own searches.
+pub(crate) fn searches(most: u64) -> String {
+    const SEARCHES: [Strategy; 3] = [Strategy::CbPor, Strategy::Optimal, Strategy::Bpor];
+    let mut header = vec!["program".to_string()];
+    for bound in 0..=2 {
+        header.push(format!("orders, bound {bound}"));
+        header.extend(SEARCHES.map(|strategy| strategy.to_string()));
+    }
+    let mut table = Table::new(&header.iter().map(String::as_str).collect::<Vec<_>>());
+    for (index, entry) in CATALOGUE.iter().enumerate() {
+        let mut cells = vec![entry.name.to_string()];
+        for bound in 0..=2 {
+            let explored = SEARCHES
+                .map(|strategy| Selvedge::explore_by(strategy, Selvedge::PROGRAMS[index], bound, most));
+            cells.push(explored.iter().find_map(|explored| explored.orders).map_or("?".into(), grouped));
+            cells.extend(explored.map(cell));
+        }
         table.row(cells);
     }
     table.text()

@@ -1,7 +1,7 @@
 //! Selvedge beside loom 0.7 and shuttle 0.9, on the same programs in the same run.
 //!
 //! `cargo run --release` here measures and writes RESULTS.md; with `-- --quick` it takes a tenth of the time
-//! and writes nothing; `-- --only executions|steps|explored|memory` measures one thing.
+//! and writes nothing; `-- --only executions|steps|explored|searches|memory` measures one thing.
 
 #![expect(clippy::duplicate_mod, reason = "the programs are compiled once for each contender")]
 
@@ -37,6 +37,10 @@ bound is on preemptions alone: every switch that is free is explored at every bo
 leave executions out that need no preemption. shuttle has no bound; its search is depth first, and \
 gives up an execution that spins for 2,000 steps. Partial orders \
 are those that selvedge saw: how many executions a perfect reduction would need.";
+const SEARCHES: &str = "## What each of selvedge's searches runs
+
+Executions at a bound at once, and how many partial orders there are within it. `cb-por`, the default, remembers states; the \
+others do not.";
 const MEMORY: &str = "## Peak memory
 
 Peak resident memory (VmHWM) of a process that runs the condvar buffer so often.";
@@ -61,7 +65,7 @@ fn main() {
         match argument.as_str() {
             "--quick" => options.quick = true,
             "--only" => options.only = rest.next().cloned(),
-            _ => panic!("{argument}: expected --quick or --only executions|steps|explored|memory"),
+            _ => panic!("{argument}: expected --quick or --only executions|steps|explored|searches|memory"),
         }
     }
     let text = measure(&options);
@@ -92,7 +96,13 @@ fn measure(options: &Options) -> String {
         say(&format!("{STEPS}\n\n{}", steps::run(if quick { 3 } else { 9 })));
     }
     if wanted("explored") {
-        say(&format!("{EXPLORED}\n\n{}", explore::run(if quick { 500 } else { 10_000 }, if quick { 500 } else { 150_000 })));
+        say(&format!(
+            "{EXPLORED}\n\n{}",
+            explore::run(if quick { 500 } else { 10_000 }, if quick { 500 } else { 150_000 })
+        ));
+    }
+    if wanted("searches") {
+        say(&format!("{SEARCHES}\n\n{}", explore::searches(if quick { 500 } else { 10_000 })));
     }
     if wanted("memory") {
         say(&format!("{MEMORY}\n\n{}", memory::run(if quick { 10_000 } else { 1_000_000 })));

@@ -28,18 +28,31 @@ impl Contender for Selvedge {
     }
 
     fn explore<F: Fn() + Send + Sync + 'static>(program: F, bound: Option<u32>, most: u64) -> Explored {
-        let checker = Checker::new().coverage(Coverage::Orders).max_executions(most);
-        let checker = match bound {
-            Some(bound) => checker.preemptions(bound),
-            None => checker.unbounded(),
-        };
-        let outcome = expect_sound(checker.explore(program));
-        let finished = outcome.holds();
-        Explored {
-            executions: outcome.statistics.executions.expect("the stateless engine counts"),
-            orders: outcome.rows.last().filter(|_| finished).and_then(|row| row.distinct),
-            finished,
-        }
+        let checker = Checker::new().max_executions(most);
+        explored(
+            program,
+            bound.map_or_else(|| checker.clone().unbounded(), |bound| checker.clone().preemptions(bound)),
+        )
+    }
+}
+
+impl Selvedge {
+    /// Explores a program at a bound at once, with one of its searches.
+    pub(crate) fn explore_by(strategy: Strategy, program: fn(), bound: u32, most: u64) -> Explored {
+        explored(
+            program,
+            Checker::new().strategy(strategy).preemptions(bound).at_bound().max_executions(most),
+        )
+    }
+}
+
+fn explored<F: Fn() + Send + Sync + 'static>(program: F, checker: Checker) -> Explored {
+    let outcome = expect_sound(checker.coverage(Coverage::Orders).explore(program));
+    let finished = outcome.holds();
+    Explored {
+        executions: outcome.statistics.executions.expect("the stateless engine counts"),
+        orders: outcome.rows.last().filter(|_| finished).and_then(|row| row.distinct),
+        finished,
     }
 }
 

@@ -22,7 +22,8 @@
 //! 5. A state that one step leads to within the bound is not put into H itself: that the step leads there says the
 //!    same. `Mark` goes back over all steps of the execution at once that were the only ones within the bound.
 //! 6. When the tables have grown past a limit, nothing more is marked, and nor are executions that are very long
-//!    or have more than 64 threads: the search goes on as a plain bounded one, slower and no less complete.
+//!    or have more than 64 threads: the search goes on as a plain bounded one, slower and no less complete. It then ends
+//!    executions where they can afford nothing that is new.
 
 use std::cell::RefCell;
 
@@ -298,10 +299,10 @@ impl CbPor {
     /// A step that this execution cannot afford and another one to the same state can.
     #[cold]
     fn choose_cheaper(&self, point: &Point<'_>) -> Choice {
-        if !self.has_graph(point.record) {
+        let walk = &mut *self.walk.borrow_mut();
+        if !self.has_graph(point.record) || !self.all && !walk.marks.has_room() {
             return Choice::Prune;
         }
-        let walk = &mut *self.walk.borrow_mut();
         walk.update(&Finished {
             record: point.record,
             prefix: 0,
@@ -466,8 +467,7 @@ impl Strategy for CbPor {
             return;
         }
         let walk = self.walk.get_mut();
-        let room = walk.marks.cost.len() < MOST_STATES;
-        if !has_graph || !room {
+        if !has_graph || !walk.marks.has_room() {
             return;
         }
         walk.update(execution);
@@ -592,6 +592,11 @@ impl Marks {
     /// Whether a step from a state is within the bound.
     fn within(&mut self, state: &mut Lattice, here: &mut Here, thread: usize) -> bool {
         self.most().is_none_or(|most| self.cost.of_step(state, here, thread, most) <= most)
+    }
+
+    /// Whether more states may be remembered.
+    fn has_room(&self) -> bool {
+        self.cost.len() < MOST_STATES
     }
 
     fn most(&self) -> Option<u32> {
