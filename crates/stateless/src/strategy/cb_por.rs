@@ -79,6 +79,7 @@ struct Marks {
     /// What states cost; marked are those from which every terminal state within the bound has been
     /// reached.
     cost: ContextCost,
+    most_states: usize,
     bound: Option<u32>,
     cut: bool,
     /// How to come back to where the walk over states began; empty but for its memory.
@@ -178,7 +179,7 @@ fn member(decision: Decision) -> ThreadId {
     }
 }
 
-/// So many states may be remembered, and terminal graphs kept.
+/// So many states may be remembered unless another number is given, and terminal graphs kept.
 const MOST_STATES: usize = 1 << 23;
 const MOST_TERMINALS: usize = 1 << 17;
 /// Longer executions are not marked: walking their prefixes goes as deep as they are long.
@@ -198,7 +199,13 @@ impl CbPor {
             cut: false,
             walk: RefCell::new(Walk {
                 state: Lattice::new(yields),
-                marks: Marks { cost: ContextCost::default(), bound, cut: false, back: Vec::new() },
+                marks: Marks {
+                    cost: ContextCost::default(),
+                    most_states: MOST_STATES,
+                    bound,
+                    cut: false,
+                    back: Vec::new(),
+                },
                 common: 0,
             }),
             names: Vec::new(),
@@ -215,6 +222,12 @@ impl CbPor {
     pub fn at_bound(mut self) -> Self {
         self.bound = self.most;
         self.walk.get_mut().marks.bound = self.most;
+        self
+    }
+
+    /// Remembers about so many states at most. What has no room is run again.
+    pub fn remembering(mut self, states: usize) -> Self {
+        self.walk.get_mut().marks.most_states = states;
         self
     }
 
@@ -596,7 +609,7 @@ impl Marks {
 
     /// Whether more states may be remembered.
     fn has_room(&self) -> bool {
-        self.cost.len() < MOST_STATES
+        self.cost.len() < self.most_states
     }
 
     fn most(&self) -> Option<u32> {

@@ -111,6 +111,13 @@ fn cb_por_reaches_every_terminal_order_within_the_bound_once() {
 }
 
 #[test]
+fn cb_por_with_room_for_few_states_misses_nothing() {
+    verify_all(LIMITS, 10, |case| {
+        [0, 12, 100].into_iter().try_for_each(|states| case.cb_por_remembering(states))
+    });
+}
+
+#[test]
 fn cb_por_within_the_fair_bound() {
     for yields in 0..=1 {
         let limits = Limits { yields: Some(yields), max_steps: 40, ..LIMITS };

@@ -322,6 +322,19 @@ impl Case {
         Ok(())
     }
 
+    /// The same orders and violations where there is room for so many states.
+    pub(crate) fn cb_por_remembering(&self, states: usize) -> Verified {
+        let most = self.brute.most_preemptions();
+        for bound in 0..=most {
+            let mut search = CbPor::new(Some(bound), self.limits.yields).at_bound().remembering(states);
+            let found = self.search(&mut search)?;
+            equal(&format!("orders at {bound}"), found.orders.len(), self.brute.orders_within(bound))?;
+        }
+        let mut search = CbPor::new(Some(most + 1), self.limits.yields).remembering(states);
+        let settings = Settings { keep_going: false, ..self.settings() };
+        equal("least violation", self.search_with(&mut search, settings)?.violation, self.least_violation())
+    }
+
     /// Every state within the bound.
     pub(crate) fn cb_por_all(&self) -> Verified {
         for bound in 0..=self.brute.most_preemptions() + 1 {
