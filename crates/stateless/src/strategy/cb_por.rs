@@ -21,9 +21,9 @@
 //! 4. Terminal graphs are kept, so that the next bound need not run them again: they are marked anew.
 //! 5. A state that one step leads to within the bound is not put into H itself: that the step leads there says the
 //!    same. `Mark` goes back over all steps of the execution at once that were the only ones within the bound.
-//! 6. When the tables have grown past a limit, nothing more is marked, and nor are executions that are very long
-//!    or have more than 64 threads: the search goes on as a plain bounded one, slower and no less complete. It then ends
-//!    executions where they can afford nothing that is new.
+//! 6. When the table has grown past a limit, states that were not looked at for longest are taken out of H, and what
+//!    lies behind them may be run again. Executions that are very long or have more than 64 threads are not marked. The
+//!    search is slower then and no less complete.
 
 use std::cell::RefCell;
 
@@ -225,7 +225,7 @@ impl CbPor {
         self
     }
 
-    /// Remembers about so many states at most. What has no room is run again.
+    /// Remembers about so many states at most. What was forgotten may be run again.
     pub fn remembering(mut self, states: usize) -> Self {
         self.walk.get_mut().marks.most_states = states;
         self
@@ -313,7 +313,7 @@ impl CbPor {
     #[cold]
     fn choose_cheaper(&self, point: &Point<'_>) -> Choice {
         let walk = &mut *self.walk.borrow_mut();
-        if !self.has_graph(point.record) || !self.all && !walk.marks.has_room() {
+        if !self.has_graph(point.record) {
             return Choice::Prune;
         }
         walk.update(&Finished {
@@ -480,7 +480,7 @@ impl Strategy for CbPor {
             return;
         }
         let walk = self.walk.get_mut();
-        if !has_graph || !walk.marks.has_room() {
+        if !has_graph {
             return;
         }
         walk.update(execution);
@@ -607,11 +607,6 @@ impl Marks {
         self.most().is_none_or(|most| self.cost.of_step(state, here, thread, most) <= most)
     }
 
-    /// Whether more states may be remembered.
-    fn has_room(&self) -> bool {
-        self.cost.len() < self.most_states
-    }
-
     fn most(&self) -> Option<u32> {
         self.bound.map(|most| most.min(NEVER - 2))
     }
@@ -644,6 +639,7 @@ impl Marks {
 
     /// Puts a terminal state, all of its graph, into H, and every state from which nothing new can be reached.
     fn mark_all(&mut self, state: &mut Lattice) {
+        self.cost.make_room(self.most_states);
         self.cost.begin(state);
         let here = self.cost.look(state);
         if !self.cost.is_marked_here(&here) {

@@ -146,9 +146,13 @@ impl Marked<'_> {
 }
 
 impl ContextCost {
-    /// How many states are known.
-    pub(crate) fn len(&self) -> usize {
-        self.states.len()
+    /// Forgets those states that were not looked at for longest, if more than about so many are known.
+    pub(crate) fn make_room(&mut self, most: usize) {
+        if self.states.young() > most / 2 {
+            self.states.forget();
+            self.steps.clear();
+            self.costs.clear();
+        }
     }
 
     /// Marks a state. Says whether it was not marked before.

@@ -1,6 +1,9 @@
 //! A table of states: what is known of one is in one entry, of 24 bytes. A search that keeps millions of states waits
 //! for memory more than for anything else, so to find one costs one place in it; that there is none is most often
 //! seen from a byte, which are so few that they are at hand; and the table grows where it is.
+//!
+//! States come in two generations: those that were looked at since some were last forgotten, and the others, which are
+//! forgotten next.
 
 /// So many threads have a place in an entry, by their numbers.
 pub(super) const THREADS: u32 = 16;
@@ -16,10 +19,16 @@ pub(super) struct State {
     pub(super) into: u16,
     /// The epoch that this and the mark are of; 0 where there is no state.
     epoch: u8,
-    marked: bool,
+    /// See [`MARKED`] and [`YOUNG`].
+    flags: u8,
     /// What it costs to arrive by the steps of the first threads whose last step nothing depends on.
     pub(super) costs: [Costs; ARRIVALS],
 }
+
+/// The state is marked.
+const MARKED: u8 = 1;
+/// It was looked at since states were last forgotten.
+const YOUNG: u8 = 2;
 
 impl State {
     #[inline]
@@ -29,12 +38,14 @@ impl State {
 
     #[inline]
     pub(super) fn is_marked(&self) -> bool {
-        self.marked
+        self.flags & MARKED != 0
     }
 
     /// Marks the state. Says whether it was not marked before.
     pub(super) fn mark(&mut self) -> bool {
-        !std::mem::replace(&mut self.marked, true)
+        let was_marked = self.is_marked();
+        self.flags |= MARKED;
+        !was_marked
     }
 }
 
@@ -85,18 +96,39 @@ pub(super) struct States {
     /// For each place in it, a part of the hash of the state that is there, or 0.
     tags: Vec<u8>,
     length: usize,
+    /// How many of them are young.
+    young: usize,
     epoch: u8,
 }
 
 impl Default for States {
     fn default() -> Self {
-        States { table: vec![State::default(); 64], tags: vec![0; 64], length: 0, epoch: 1 }
+        States { table: vec![State::default(); 64], tags: vec![0; 64], length: 0, young: 0, epoch: 1 }
     }
 }
 
 impl States {
     pub(super) fn len(&self) -> usize {
         self.length
+    }
+
+    /// How many were looked at since some were last forgotten.
+    pub(super) fn young(&self) -> usize {
+        self.young
+    }
+
+    /// Forgets those that were not looked at since this was last done.
+    pub(super) fn forget(&mut self) {
+        let mut kept: Vec<State> =
+            self.table.iter().filter(|state| state.flags & YOUNG != 0).copied().collect();
+        self.table.fill(State::default());
+        self.tags.fill(0);
+        (self.length, self.young) = (0, 0);
+        for state in &mut kept {
+            state.flags &= !YOUNG;
+            let (Ok(slot) | Err(slot)) = self.slot(state.hash());
+            self.add(slot, *state);
+        }
     }
 
     /// The place of a state, if it has one; else the one that it would have.
@@ -129,15 +161,17 @@ impl States {
         Some(at)
     }
 
-    /// Takes marks of another epoch away.
+    /// Takes marks of another epoch away, and has it be young.
     #[inline]
     fn renew(&mut self, slot: usize) {
         let state = &mut self.table[slot];
         if state.epoch != self.epoch {
             state.epoch = self.epoch;
-            state.marked = false;
+            state.flags &= !MARKED;
             state.into = 0;
         }
+        self.young += usize::from(state.flags & YOUNG == 0);
+        state.flags |= YOUNG;
     }
 
     /// Finds a state, or adds it.
@@ -151,7 +185,8 @@ impl States {
             }
             Err(slot) => {
                 let halves = (hash as u64, (hash >> 64) as u64);
-                self.add(slot, State { hash: halves, epoch, ..State::default() })
+                self.young += 1;
+                self.add(slot, State { hash: halves, epoch, flags: YOUNG, ..State::default() })
             }
         };
         At { hash, slot }
@@ -205,7 +240,7 @@ impl States {
         if self.epoch == u8::MAX {
             for state in &mut self.table {
                 state.epoch = state.epoch.min(1);
-                state.marked = false;
+                state.flags &= !MARKED;
                 state.into = 0;
             }
             self.epoch = 1;
@@ -234,7 +269,7 @@ mod tests {
             states.at(at).into = number as u16;
             assert!(states.at(at).mark());
         }
-        assert_eq!(states.len(), 1000);
+        assert_eq!((states.len(), states.young()), (1000, 1000));
         assert!(states.at(first).is_marked(), "although the table has grown");
         for _ in 0..600 {
             states.unmark_all();
@@ -246,6 +281,36 @@ mod tests {
         let at = states.get(hash(999)).expect("it was added");
         assert_eq!((states.at(at).into, states.at(at).is_marked(), states.len()), (0, false, 1000));
         assert!(states.get(hash(1001)).is_none());
+    }
+
+    #[test]
+    fn what_was_not_looked_at_is_forgotten() {
+        let mut states = States::default();
+        let hash = |number: u128| number.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+        for number in 0..100 {
+            let at = states.find(hash(number));
+            states.at(at).into = number as u16;
+            states.at(at).mark();
+        }
+        states.forget();
+        assert_eq!((states.len(), states.young()), (100, 0), "all were looked at");
+        for number in 0..10 {
+            assert!(states.get(hash(number)).is_some());
+        }
+        states.find(hash(100));
+        states.find(hash(100));
+        assert_eq!((states.len(), states.young()), (101, 11));
+        states.forget();
+        assert_eq!((states.len(), states.young()), (11, 0));
+        for number in 0..200 {
+            let marks = states.marks(hash(number)).map(|state| (state.into, state.is_marked()));
+            let kept = match number {
+                0..10 => Some((number as u16, true)),
+                100 => Some((0, false)),
+                _ => None,
+            };
+            assert_eq!(marks, kept, "{number}");
+        }
     }
 
     #[test]
