@@ -47,18 +47,26 @@ pub(crate) fn run(most: u64, most_of_small: u64) -> String {
 
 /// The table of selvedge's own searches.
 pub(crate) fn searches(most: u64) -> String {
-    const SEARCHES: [Strategy; 3] = [Strategy::CbPor, Strategy::Optimal, Strategy::Bpor];
+    const SEARCHES: [(Strategy, Option<usize>); 4] = [
+        (Strategy::CbPor, None),
+        (Strategy::CbPor, Some(10_000)),
+        (Strategy::Optimal, None),
+        (Strategy::Bpor, None),
+    ];
     let mut header = vec!["program".to_string()];
     for bound in 0..=2 {
         header.push(format!("orders, bound {bound}"));
-        header.extend(SEARCHES.map(|strategy| strategy.to_string()));
+        header.extend(SEARCHES.map(|(strategy, room)| match room {
+            Some(room) => format!("{strategy}, {}", grouped(room as u64)),
+            None => strategy.to_string(),
+        }));
     }
     let mut table = Table::new(&header.iter().map(String::as_str).collect::<Vec<_>>());
     for (index, entry) in CATALOGUE.iter().enumerate() {
         let mut cells = vec![entry.name.to_string()];
         for bound in 0..=2 {
-            let explored = SEARCHES
-                .map(|strategy| Selvedge::explore_by(strategy, Selvedge::PROGRAMS[index], bound, most));
+            let explored =
+                SEARCHES.map(|search| Selvedge::explore_by(search, Selvedge::PROGRAMS[index], bound, most));
             cells.push(explored.iter().find_map(|explored| explored.orders).map_or("?".into(), grouped));
             cells.extend(explored.map(cell));
         }

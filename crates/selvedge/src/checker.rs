@@ -197,6 +197,13 @@ impl Checker {
         Checker { max_executions: Some(executions), ..self }
     }
 
+    /// How many states the default search remembers, about (8 million by default, of some 25 bytes each). Those that were
+    /// not looked at for longest are forgotten then, and what lies behind them may be run again. Nothing is missed.
+    pub fn remember(mut self, states: usize) -> Self {
+        self.parameters.states = states;
+        self
+    }
+
     /// Makes it a violation when an execution has more steps (20,000 by default): it does not seem to end.
     pub fn max_steps(self, steps: usize) -> Self {
         Checker { max_steps: steps, ..self }

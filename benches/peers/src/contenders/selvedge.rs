@@ -37,12 +37,15 @@ impl Contender for Selvedge {
 }
 
 impl Selvedge {
-    /// Explores a program at a bound at once, with one of its searches.
-    pub(crate) fn explore_by(strategy: Strategy, program: fn(), bound: u32, most: u64) -> Explored {
-        explored(
-            program,
-            Checker::new().strategy(strategy).preemptions(bound).at_bound().max_executions(most),
-        )
+    /// Explores a program at a bound at once, with one of its searches, which has room for so many states.
+    pub(crate) fn explore_by(
+        (strategy, room): (Strategy, Option<usize>),
+        program: fn(),
+        bound: u32,
+        most: u64,
+    ) -> Explored {
+        let checker = Checker::new().strategy(strategy).preemptions(bound).at_bound().max_executions(most);
+        explored(program, room.iter().fold(checker, |checker, room| checker.remember(*room)))
     }
 }
 

@@ -179,8 +179,7 @@ fn member(decision: Decision) -> ThreadId {
     }
 }
 
-/// So many states may be remembered unless another number is given, and terminal graphs kept.
-const MOST_STATES: usize = 1 << 23;
+/// So many terminal graphs are kept.
 const MOST_TERMINALS: usize = 1 << 17;
 /// Longer executions are not marked: walking their prefixes goes as deep as they are long.
 const LONGEST: usize = 2_000;
@@ -201,7 +200,7 @@ impl CbPor {
                 state: Lattice::new(yields),
                 marks: Marks {
                     cost: ContextCost::default(),
-                    most_states: MOST_STATES,
+                    most_states: usize::MAX,
                     bound,
                     cut: false,
                     back: Vec::new(),

@@ -89,8 +89,10 @@ impl Named {
             Named::Icb if told.at_bound => Box::new(Dfs::new(needed)),
             Named::Icb => Box::new(Iterative::new(Cost::Preemptions, needed).csb(told.phase_preemptions)),
             Named::Dfs => Box::new(Dfs::new(given)),
-            Named::CbPor if told.at_bound => Box::new(CbPor::new(needed, told.yields).at_bound()),
-            Named::CbPor => Box::new(CbPor::new(needed, told.yields)),
+            Named::CbPor => {
+                let cb_por = CbPor::new(needed, told.yields).remembering(told.states);
+                Box::new(if told.at_bound { cb_por.at_bound() } else { cb_por })
+            }
             Named::CbPorAll => Box::new(CbPor::new(needed, told.yields).all()),
             Named::Bpor | Named::BporPlain => {
                 let bpor = Bpor::new(needed, told.yields.is_some()).optimised(self == Named::Bpor);
@@ -156,6 +158,8 @@ pub struct Parameters {
     pub at_bound: bool,
     /// What a phase of iterative context bounding may spend.
     pub phase_preemptions: u32,
+    /// How many states `cb-por` remembers, about.
+    pub states: usize,
     /// The depth of the bugs that probabilistic concurrency testing looks for.
     pub pct_depth: u32,
     /// Where random choices begin.
@@ -184,6 +188,7 @@ impl Default for Parameters {
             depth: 100,
             at_bound: false,
             phase_preemptions: 0,
+            states: 1 << 23,
             pct_depth: 3,
             seed: 0x5E1_7ED6E,
         }
