@@ -30,7 +30,8 @@ const JOBS: &str = "## Jobs
 
 With one job and with two (`--jobs 2`), 2 threads that each take the lock 8 times, within 8 preemptions: executions in a second \
 of time on the wall, the CPU time of one in microseconds, how many times faster two are; how many times as many executions two searches \
-with one job each run at the same time, which have nothing to do with each other: about as much as can be had of the machine; the part of the \
+with one job each run at the same time, which have nothing to do with each other: about as much as can be had of the machine, whose two cores \
+do not always do twice as much as one; how much of that two jobs get; the part of the \
 executions that had been run when they were asked for, and how many were run ahead for each that was used. What is found, and counted, is \
 the same. The median of 7, by turns.";
 
@@ -149,6 +150,7 @@ fn jobs(
         "CPU with two",
         "faster",
         "apart",
+        "of that",
         "foreseen",
         "run",
     ]);
@@ -157,7 +159,7 @@ fn jobs(
     {
         // By turns, and the middle of each: a machine that is shared is not always as fast.
         let run = |jobs| measure(program, *arguments, bound, most, *strategy, jobs);
-        let (pairs, mut apart): (Vec<[Cost; 2]>, Vec<f64>) = (0..TIMES)
+        let (pairs, apart): (Vec<[Cost; 2]>, Vec<f64>) = (0..TIMES)
             .map(|_| {
                 let pair = [1, 2].map(run);
                 let apart = std::thread::scope(|scope| {
@@ -169,15 +171,14 @@ fn jobs(
                 (pair, apart.iter().sum::<f64>())
             })
             .unzip();
-        apart.sort_by(f64::total_cmp);
         let [one, two] = [0, 1].map(|side| {
             let mut costs: Vec<&Cost> = pairs.iter().map(|pair| &pair[side]).collect();
             costs.sort_by_key(|cost| cost.wall);
             costs[TIMES / 2]
         });
         let faster = |pair: &[Cost; 2]| pair[0].wall.as_secs_f64() / pair[1].wall.as_secs_f64();
-        let mut times: Vec<f64> = pairs.iter().map(faster).collect();
-        times.sort_by(f64::total_cmp);
+        let times: Vec<f64> = pairs.iter().map(faster).collect();
+        let parts = times.iter().zip(&apart).map(|(times, apart)| times / apart).collect();
         assert_eq!((one.executions, one.steps), (two.executions, two.steps), "{name}: the same executions");
         table.row(vec![
             (*name).into(),
@@ -185,13 +186,20 @@ fn jobs(
             two.rate(),
             format!("{:.0}", one.microseconds()),
             format!("{:.0}", two.microseconds()),
-            format!("{:.2}", times[TIMES / 2]),
-            format!("{:.2}", apart[TIMES / 2]),
+            format!("{:.2}", middle(times)),
+            format!("{:.2}", middle(apart)),
+            format!("{:.0} %", middle(parts) * 100.0),
             format!("{:.0} %", two.ahead.hit_rate() * 100.0),
             format!("{:.2}", two.ahead.run as f64 / two.ahead.used.max(1) as f64),
         ]);
     }
     table.text()
+}
+
+/// The middle one of some numbers.
+fn middle(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
 }
 
 fn threads(program: &Path, most: u64) -> String {
