@@ -38,11 +38,11 @@ Executions, and CPU time in milliseconds, until the bug is found, bounds iterate
 Table 1 of the BPOR paper has this shape.";
 
 /// So often costs are measured.
-const TIMES: u32 = 5;
+const TIMES: u32 = 15;
 
 const COST: &str = "## What an execution costs
 
-CPU time of one execution in microseconds, the least of 5 measurements, by turns, over the first executions of a search within 2 preemptions, on two threads \
+CPU time of one execution in microseconds, the least of 15 measurements, by turns, over the first executions of a search within 2 preemptions, on two threads \
 with so many steps each on one atomic and one lock; and how many times that of `icb`. `cb-por` looks through all \
 prefixes of each new partial order, which is what it is: its executions are few.";
 

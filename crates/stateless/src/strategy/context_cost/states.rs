@@ -170,8 +170,10 @@ impl States {
             state.flags &= !MARKED;
             state.into = 0;
         }
-        self.young += usize::from(state.flags & YOUNG == 0);
-        state.flags |= YOUNG;
+        if state.flags & YOUNG == 0 {
+            state.flags |= YOUNG;
+            self.young += 1;
+        }
     }
 
     /// Finds a state, or adds it.
