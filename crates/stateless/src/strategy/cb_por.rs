@@ -500,7 +500,9 @@ impl Strategy for CbPor {
             Some(most) if execution.preemptions > most && has_graph => {
                 walk.update(execution);
                 let cheapest = walk.marks.cheapest(&mut walk.state, most);
-                cheapest.map_or(Report::AsItIs, |cheapest| Report::Like(vec![cheapest]))
+                // Whatever happens, what went wrong is not lost.
+                let itself = || execution.record.decisions().to_vec();
+                cheapest.map_or(Report::AsItIs, |cheapest| Report::Like(vec![cheapest, itself()]))
             }
             _ => Report::AsItIs,
         }
