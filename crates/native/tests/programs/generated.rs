@@ -7,7 +7,7 @@ use std::path::Path;
 
 use selvedge_core::{CoverageRow, Decision, Outcome, Schedule, ViolationKind};
 use selvedge_native::NativeProgram;
-use selvedge_stateless::strategy::{Bpor, CbPor, Cost, Dpor, Iterative, Optimal};
+use selvedge_stateless::strategy::{Bpor, Cost, Dpor, Iterative, Named, Optimal, Parameters};
 use selvedge_stateless::{Coverage, Explorer, Settings, Strategy};
 use selvedge_testgen::{End, Enumeration, Limits, Program, Statement, Theme, enumerate, generate};
 
@@ -62,14 +62,19 @@ fn verify(interpreter: &Path, program: &Program, race_mode: bool) -> bool {
     let fewest = all.runs.iter().filter(|run| run.is_violation()).map(|run| run.preemptions).min();
     assert_eq!(outcome.violation().map(|violation| violation.preemptions), fewest, "{what}");
     // With reduction: the orders, whatever it takes to reach them.
-    let outcome = search(&native, &mut CbPor::new(Some(2), Some(YIELDS)));
-    let row = outcome.rows.last().unwrap_or_else(|| panic!("{what}: no rows"));
-    same_row(&all, row, false, &what);
+    let within = |strategy: Named, bound: u32| {
+        strategy.algorithm(&Parameters { yields: Some(YIELDS), ..Parameters::bounded(bound) })
+    };
+    for strategy in [Named::CbPor, Named::Optimal] {
+        let outcome = search(&native, within(strategy, 2).as_mut());
+        let row = outcome.rows.last().unwrap_or_else(|| panic!("{what}, {strategy}: no rows"));
+        same_row(&all, row, false, &what);
+    }
     // The other strategies: a violation where there is one, and with as few preemptions.
     let most = all.most_preemptions() + 1;
     let strategies: [(&str, bool, Box<dyn Strategy>); 4] = [
         ("bpor", true, Box::new(Bpor::new(Some(most), true))),
-        ("optimal within bounds", true, Box::new(Optimal::bounded(most).fair(Some(YIELDS)))),
+        ("optimal within bounds", true, within(Named::Optimal, most)),
         ("optimal", false, Box::new(Optimal::new().fair(Some(YIELDS)))),
         ("dpor", false, Box::new(Dpor::new())),
     ];

@@ -21,9 +21,9 @@
 //! 4. Terminal graphs are kept, so that the next bound need not run them again: they are marked anew.
 //! 5. A state that one step leads to within the bound is not put into H itself: that the step leads there says the
 //!    same. `Mark` goes back over all steps of the execution at once that were the only ones within the bound.
-//! 6. When the table has grown past a limit, states that were not looked at for longest are taken out of H, and what
-//!    lies behind them may be run again. Executions that are very long or have more than 64 threads are not marked. The
-//!    search is slower then and no less complete.
+//! 6. When the table has grown past a limit, states that were not looked at for longest are taken out of H, prefixes of
+//!    the last execution after all others, and what lies behind them may be run again. Executions that are very long or
+//!    have more than 64 threads are not marked. The search is slower then and no less complete.
 
 use std::cell::RefCell;
 
@@ -32,6 +32,7 @@ use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 use super::backtrack::last_thread;
 use super::context_cost::{ContextCost, Here, NEVER};
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
+use crate::coverage::HashedSet;
 use crate::lattice::{Lattice, MOST_THREADS, Removed, Slid, Threads, Trail, each};
 use crate::program::Onward;
 use crate::record::Record;
@@ -80,6 +81,8 @@ struct Marks {
     /// reached.
     cost: ContextCost,
     most_states: usize,
+    /// The number of decisions of the longest execution so far, where memory is limited to its square.
+    longest: Option<usize>,
     bound: Option<u32>,
     cut: bool,
     /// How to come back to where the walk over states began; empty but for its memory.
@@ -181,6 +184,9 @@ fn member(decision: Decision) -> ThreadId {
 
 /// So many terminal graphs are kept.
 const MOST_TERMINALS: usize = 1 << 17;
+/// So many times the square of the length of an execution is remembered [in square memory](CbPor::in_square_memory).
+/// What a search asks for is mostly near what was run last: of the programs of `benches/peers` none needs more.
+const SQUARES: usize = 32;
 /// Longer executions are not marked: walking their prefixes goes as deep as they are long.
 const LONGEST: usize = 2_000;
 
@@ -201,6 +207,7 @@ impl CbPor {
                 marks: Marks {
                     cost: ContextCost::default(),
                     most_states: usize::MAX,
+                    longest: None,
                     bound,
                     cut: false,
                     back: Vec::new(),
@@ -227,6 +234,19 @@ impl CbPor {
     /// Remembers about so many states at most. What was forgotten may be run again.
     pub fn remembering(mut self, states: usize) -> Self {
         self.walk.get_mut().marks.most_states = states;
+        self
+    }
+
+    /// Remembers no more from one execution to the next than 32 times the square of the length of the longest: so many
+    /// states, about, and so many terminal executions for the next bound. What was forgotten may be run again.
+    ///
+    /// ```
+    /// use selvedge_stateless::{Prefix, Strategy, strategy::CbPor};
+    /// let mut search = CbPor::new(Some(2), None).in_square_memory();
+    /// assert!(search.next_prefix(&mut Prefix::default()));
+    /// ```
+    pub fn in_square_memory(mut self) -> Self {
+        self.walk.get_mut().marks.longest = Some(0);
         self
     }
 
@@ -484,9 +504,10 @@ impl Strategy for CbPor {
         }
         walk.update(execution);
         let Walk { state, marks, common } = walk;
+        marks.longest = marks.longest.map(|longest| longest.max(record.len()));
         marks.mark_all(state);
         let more = self.bound.is_some_and(|bound| self.most.is_none_or(|most| bound < most));
-        if more && self.terminals.len() < MOST_TERMINALS {
+        if more && self.terminals.len() < MOST_TERMINALS.min(marks.squares()) {
             self.terminals.push(*common, record.threads(), state.script(execution, *common));
             *common = usize::MAX;
         }
@@ -612,6 +633,11 @@ impl Marks {
         self.bound.map(|most| most.min(NEVER - 2))
     }
 
+    /// How much of anything may be remembered.
+    fn squares(&self) -> usize {
+        self.longest.map_or(usize::MAX, |longest| longest.saturating_mul(longest).saturating_mul(SQUARES))
+    }
+
     /// An execution with no more preemptions than this that has the whole graph.
     fn cheapest(&mut self, state: &mut Lattice, mut most: u32) -> Option<Vec<Decision>> {
         state.walk_to(state.steps());
@@ -638,10 +664,21 @@ impl Marks {
         is_whole.then_some(decisions)
     }
 
+    /// Forgets states that were not looked at for long if there are too many. Not those that are prefixes of the graph at
+    /// hand: to the states of the last execution the search comes back, and whether these are done depends on the others.
+    fn make_room(&mut self, state: &mut Lattice) {
+        let most = self.most_states.min(self.squares());
+        if self.cost.has_more_than(most / 2) {
+            let mut kept = HashedSet::default();
+            self.cost.keep_prefixes(state, &mut kept, most / 4);
+            self.cost.forget();
+        }
+    }
+
     /// Puts a terminal state, all of its graph, into H, and every state from which nothing new can be reached.
     fn mark_all(&mut self, state: &mut Lattice) {
-        self.cost.make_room(self.most_states);
         self.cost.begin(state);
+        self.make_room(state);
         let here = self.cost.look(state);
         if !self.cost.is_marked_here(&here) {
             self.mark(state, here);
@@ -659,6 +696,10 @@ impl Marks {
             }
             let Some(last) = state.latest(within) else { break };
             let others = within & !(1 << last);
+            if others != 0 && self.cost.has_more_than(self.most_states) {
+                // Already the prefixes of this one graph are too many.
+                self.cost.forget();
+            }
             for other in each(others) {
                 let removed = state.remove(other);
                 let mut before = self.cost.look(state);

@@ -39,7 +39,7 @@ pub(crate) struct ContextCost {
     states: States,
     /// Steps to marked states by threads that have no place in the table, and choices of values that lead there;
     /// see [`step`].
-    steps: HashedSet,
+    steps: Steps,
     /// The costs that have no place in the table: the least and the most.
     costs: HashedMap<(u16, u16)>,
     /// A number for each name of a thread that was ever seen, the same in all executions.
@@ -93,6 +93,43 @@ pub(crate) struct Marked<'c> {
     into: u16,
 }
 
+/// Steps in two generations, as [states] are.
+#[derive(Clone, Debug, Default)]
+struct Steps {
+    young: HashedSet,
+    old: HashedSet,
+}
+
+impl Steps {
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.young.is_empty() && self.old.is_empty()
+    }
+
+    fn contains(&self, step: u128) -> bool {
+        self.young.contains(&step) || self.old.contains(&step)
+    }
+
+    /// Whether it is there; has it be young.
+    fn renew(&mut self, step: u128) -> bool {
+        if self.old.remove(&step) {
+            self.young.insert(step);
+        }
+        self.young.contains(&step)
+    }
+
+    /// Forgets those that are not young.
+    fn forget(&mut self) {
+        self.old.clear();
+        std::mem::swap(&mut self.old, &mut self.young);
+    }
+
+    fn clear(&mut self) {
+        self.young.clear();
+        self.old.clear();
+    }
+}
+
 /// How a search has come where it is.
 #[derive(Clone, Copy, Debug, Default)]
 struct Way {
@@ -115,6 +152,20 @@ fn step(state: u128, name: u64, value: u32) -> u128 {
     state ^ mix(name, u64::from(value))
 }
 
+/// The values that the step of an event chooses from a state, the last first: where it does so, and among how many.
+fn values_of(
+    state: &Lattice,
+    event: usize,
+    choices: &[(u32, u32)],
+) -> impl Iterator<Item = (u128, u32, u32)> {
+    let (thread, number) = state.step(event);
+    let (name, actions) = (state.name(thread.index()), u64::from(number));
+    choices.iter().enumerate().rev().map(move |(index, &(value, arity))| {
+        let chosen = choices[..index].iter().map(|(value, _)| value_hash(name, actions, *value));
+        (chosen.fold(state.hash, |hash, value| hash ^ value), value, arity)
+    })
+}
+
 impl Marked<'_> {
     /// Whether it is seen at once that there are none.
     #[inline]
@@ -127,7 +178,7 @@ impl Marked<'_> {
     pub(crate) fn has(&self, thread: ThreadId, name: u64) -> bool {
         match self.costs.number(thread, name) {
             Some(number) if number < THREADS => self.into >> number & 1 == 1,
-            Some(_) => self.costs.steps.contains(&step(self.state, name, 0)),
+            Some(_) => self.costs.steps.contains(step(self.state, name, 0)),
             None => false,
         }
     }
@@ -141,17 +192,50 @@ impl Marked<'_> {
 
     /// Whether every step leads to a marked state with which the thread of this name chooses a value.
     pub(crate) fn has_value(&self, name: u64, value: u32) -> bool {
-        self.costs.steps.contains(&step(self.state, name, value + 1))
+        self.costs.steps.contains(step(self.state, name, value + 1))
     }
 }
 
 impl ContextCost {
-    /// Forgets those states that were not looked at for longest, if more than about so many are known.
-    pub(crate) fn make_room(&mut self, most: usize) {
-        if self.states.young() > most / 2 {
-            self.states.forget();
-            self.steps.clear();
-            self.costs.clear();
+    /// Whether more than so many states were looked at since some were last forgotten, or as much is kept apart.
+    #[inline]
+    pub(crate) fn has_more_than(&self, states: usize) -> bool {
+        self.states.young().max(self.steps.young.len()).max(self.costs.len()) > states
+    }
+
+    /// Forgets the states that were not looked at since this was last done.
+    pub(crate) fn forget(&mut self) {
+        self.states.forget();
+        self.steps.forget();
+        self.costs.clear();
+    }
+
+    /// Looks at the prefixes of a graph, so that they are not forgotten: at no more than so many, and first at those that
+    /// the execution was in.
+    pub(crate) fn keep_prefixes(&mut self, state: &mut Lattice, kept: &mut HashedSet, most: usize) {
+        let mut frontier = state.frontier();
+        while let Some(last) = state.latest(frontier)
+            && kept.len() < most
+        {
+            frontier &= !(1 << last);
+            let removed = state.remove(last);
+            self.keep_step(state, removed.event);
+            if kept.insert(state.hash) {
+                self.states.get(state.hash);
+                self.keep_prefixes(state, kept, most);
+            }
+            state.put_back(last, &removed);
+        }
+    }
+
+    /// The same for what is kept apart of the step of an event from a state.
+    fn keep_step(&mut self, state: &Lattice, event: usize) {
+        let name = state.name(state.step(event).0.index());
+        self.steps.renew(step(state.hash, name, 0));
+        for (at, _, arity) in values_of(state, event, state.choices(event)) {
+            for value in 1..=arity {
+                self.steps.renew(step(at, name, value));
+            }
         }
     }
 
@@ -211,7 +295,7 @@ impl ContextCost {
         match self.number_of[thread] {
             number if number < THREADS => self.place(here).into |= 1 << number,
             _ => {
-                self.steps.insert(step(here.hash, state.name(thread), 0));
+                self.steps.young.insert(step(here.hash, state.name(thread), 0));
             }
         }
     }
@@ -225,14 +309,10 @@ impl ContextCost {
     }
 
     fn values_lead_on(&mut self, state: &Lattice, event: usize, choices: &[(u32, u32)]) -> bool {
-        let (thread, number) = state.step(event);
-        let name = state.name(thread.index());
-        for (index, &(value, arity)) in choices.iter().enumerate().rev() {
-            let actions = u64::from(number);
-            let chosen = choices[..index].iter().map(|(value, _)| value_hash(name, actions, *value));
-            let at = chosen.fold(state.hash, |hash, value| hash ^ value);
-            self.steps.insert(step(at, name, value + 1));
-            if !(1..=arity).all(|value| self.steps.contains(&step(at, name, value))) {
+        let name = state.name(state.step(event).0.index());
+        for (at, value, arity) in values_of(state, event, choices) {
+            self.steps.young.insert(step(at, name, value + 1));
+            if !(1..=arity).all(|value| self.steps.renew(step(at, name, value))) {
                 return false;
             }
         }

@@ -37,9 +37,10 @@ pub enum Named {
     /// Dynamic partial-order reduction: every terminal partial order, without a bound. Loops that wait by
     /// yielding do not end under it.
     Dpor,
-    /// Optimal dynamic partial-order reduction: every terminal partial order exactly once. With a bound on
-    /// preemptions, every one within it, fewest preemptions first. Keeps only the current execution and what
-    /// is still to be tried beside it. Where the fair bound holds a thread back, every thread is tried.
+    /// Optimal dynamic partial-order reduction: every terminal partial order exactly once. Keeps only the current
+    /// execution and what is still to be tried beside it. Where the fair bound holds a thread back, every thread is
+    /// tried. With a bound on preemptions it is [`CbPor`](Named::CbPor) that remembers no more states than 32 times the
+    /// square of the length of an execution: some orders may be run again then, and none is missed.
     Optimal,
     /// In the order of delays: departures from a round-robin scheduler.
     Delay,
@@ -89,8 +90,10 @@ impl Named {
             Named::Icb if told.at_bound => Box::new(Dfs::new(needed)),
             Named::Icb => Box::new(Iterative::new(Cost::Preemptions, needed).csb(told.phase_preemptions)),
             Named::Dfs => Box::new(Dfs::new(given)),
-            Named::CbPor => {
+            Named::Optimal if given.is_none() => Box::new(Optimal::new().fair(told.yields)),
+            Named::CbPor | Named::Optimal => {
                 let cb_por = CbPor::new(needed, told.yields).remembering(told.states);
+                let cb_por = if self == Named::Optimal { cb_por.in_square_memory() } else { cb_por };
                 Box::new(if told.at_bound { cb_por.at_bound() } else { cb_por })
             }
             Named::CbPorAll => Box::new(CbPor::new(needed, told.yields).all()),
@@ -99,10 +102,6 @@ impl Named {
                 Box::new(if told.at_bound { bpor.at_bound() } else { bpor })
             }
             Named::Dpor => Box::new(Dpor::new()),
-            Named::Optimal => {
-                let optimal = given.map_or_else(Optimal::new, Optimal::bounded).fair(told.yields);
-                Box::new(if told.at_bound { optimal.at_bound() } else { optimal })
-            }
             Named::Delay => Box::new(Iterative::new(Cost::Delays, Some(told.delays))),
             Named::Depth => {
                 let increment = if told.at_bound { told.depth } else { 10 };
@@ -158,7 +157,7 @@ pub struct Parameters {
     pub at_bound: bool,
     /// What a phase of iterative context bounding may spend.
     pub phase_preemptions: u32,
-    /// How many states `cb-por` remembers, about.
+    /// How many states `cb-por` remembers, about; and `optimal` within a bound, if it does not have fewer anyway.
     pub states: usize,
     /// The depth of the bugs that probabilistic concurrency testing looks for.
     pub pct_depth: u32,

@@ -90,7 +90,9 @@ const KINDS: [&[Named]; 3] = [
 ];
 
 fn algorithm(strategy: Named, bound: u32) -> Box<dyn Strategy> {
-    strategy.algorithm(&Parameters { delays: bound, ..Parameters::bounded(bound) })
+    // Within a bound, `optimal` is `cb-por`.
+    let unbounded = strategy == Named::Optimal;
+    strategy.algorithm(&Parameters { delays: bound, unbounded, ..Parameters::bounded(bound) })
 }
 
 /// All that a search finds.

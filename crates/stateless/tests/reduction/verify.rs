@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use selvedge_core::{Bounds, Decision};
-use selvedge_stateless::strategy::{Bpor, CbPor, Dpor, Optimal};
+use selvedge_stateless::strategy::{Bpor, CbPor, Dpor, Named, Optimal, Parameters};
 use selvedge_stateless::{
     Choice, Coverage, Explorer, Finished, Point, Prefix, Settings, StateHash, Strategy,
 };
@@ -76,8 +76,8 @@ fn cannot_be_told_before(statement: &Statement) -> bool {
 pub(crate) type Counts = [[u64; 4]; 4];
 
 /// Of a program that may be too large to enumerate: `optimal` reaches the terminal orders that `dpor` reaches, and within
-/// a bound those that `cb-por` reaches, none of them twice. Nothing is said of a program in which something goes wrong, or
-/// that is too large for these too.
+/// a bound those of them that `cb-por` reaches. Nothing is said of a program in which something goes wrong, or that is too
+/// large for these too.
 pub(crate) fn optimal_among_others(program: &Program) -> Option<Result<Counts, String>> {
     const MOST: u64 = 2_000;
     let interpreter = Interpreter::new(program.clone());
@@ -105,12 +105,12 @@ pub(crate) fn optimal_among_others(program: &Program) -> Option<Result<Counts, S
     for (bound, counts) in (0..).zip(&mut counts) {
         let (_, expected) = search(&mut CbPor::new(Some(bound), None).at_bound())?;
         let (bpor, _) = search(&mut Bpor::new(Some(bound), false).at_bound())?;
-        let mut optimal = Optimal::bounded(bound).at_bound();
-        let (executions, found) = search(&mut optimal)?;
-        let complete = executions - optimal.blocked() - optimal.cut_off();
+        let told = Parameters { yields: None, at_bound: true, ..Parameters::bounded(bound) };
+        let (executions, found) = search(Named::Optimal.algorithm(&told).as_mut())?;
         verified = verified
             .and_then(|()| none_missing(&format!("orders at {bound}"), &found, &expected))
-            .and_then(|()| equal("complete executions", complete, expected.len() as u64));
+            .and_then(|()| none_missing(&format!("orders at {bound} among all"), &all, &found))
+            .and_then(|()| equal("orders", found.len(), expected.len()));
         *counts = [expected.len() as u64, executions, bpor, unbounded];
     }
     Some(verified.map(|()| counts))
@@ -234,37 +234,6 @@ impl Case {
         equal("first violation", found.violation.is_some(), self.least_violation().is_some())
     }
 
-    /// Every terminal order that an execution within the bound has, and none of them twice; apart from those that
-    /// one of their steps ends, of which a violation within the bound is found if there is one. Within a fair bound
-    /// some may be run twice, and some that are over the bound on preemptions.
-    pub(crate) fn optimal_within_bounds(&self) -> Verified {
-        let most = self.brute.most_preemptions();
-        for bound in 0..=most + 1 {
-            let mut optimal = Optimal::bounded(bound).at_bound().fair(self.limits.yields);
-            let found = self.search(&mut optimal)?;
-            let violated = self.least_violation().is_some_and(|least| least <= bound);
-            equal(&format!("violation at {bound}"), found.violation.is_some(), violated)?;
-            self.none_missing(&found, bound)?;
-            if self.fails() || self.limits.yields.is_some() {
-                continue;
-            }
-            let complete = found.executions - optimal.blocked() - optimal.cut_off();
-            equal("complete executions", complete, found.orders.len() as u64)?;
-            // What a deadlock costs is known only when it is there.
-            if self.least_violation().is_none() {
-                equal("orders", found.orders.len(), self.brute.orders_within(bound))?;
-            }
-        }
-        let settings = Settings { keep_going: false, ..self.settings() };
-        let mut optimal = Optimal::bounded(most + 1).fair(self.limits.yields);
-        let found = self.search_with(&mut optimal, settings)?;
-        equal("least violation", found.violation, self.least_violation())?;
-        if found.violation.is_none() {
-            equal("complete", found.complete, true)?;
-        }
-        Ok(())
-    }
-
     pub(crate) fn bpor(&self, optimised: bool) -> Verified {
         let most = self.brute.most_preemptions();
         for bound in 0..=most + 1 {
@@ -292,34 +261,42 @@ impl Case {
         self.same_local_states(&found, u32::MAX)
     }
 
-    /// Every terminal order that an execution within the bound has, exactly once.
-    pub(crate) fn cb_por(&self) -> Verified {
+    /// A search by name, within a bound or over all bounds up to it.
+    fn within(&self, name: Named, bound: u32, at_bound: bool) -> Box<dyn Strategy> {
+        name.algorithm(&Parameters { yields: self.limits.yields, at_bound, ..Parameters::bounded(bound) })
+    }
+
+    /// Every terminal order that an execution within the bound has, exactly once; and over all bounds together.
+    pub(crate) fn once_within_bounds(&self, name: Named) -> Verified {
         let most = self.brute.most_preemptions();
         for bound in 0..=most + 1 {
-            let mut cb_por = CbPor::new(Some(bound), self.limits.yields).at_bound();
-            let found = self.search(&mut cb_por)?;
+            let found = self.search(self.within(name, bound, true).as_mut())?;
             let orders = self.brute.orders_within(bound);
             equal(&format!("orders at {bound}"), found.orders.len(), orders)?;
             equal("executions", found.executions, orders as u64)?;
             let violated = self.least_violation().is_some_and(|least| least <= bound);
             equal("violation", found.violation.is_some(), violated)?;
         }
-        let mut cb_por = CbPor::new(Some(most + 1), self.limits.yields);
-        let found = self.search(&mut cb_por)?;
+        let found = self.search(self.within(name, most + 1, false).as_mut())?;
         let orders = self.brute.orders_within(u32::MAX);
         equal("all orders", found.orders.len(), orders)?;
         equal("executions over all bounds", found.executions, orders as u64)?;
-        let mut unbounded = CbPor::new(None, self.limits.yields).at_bound();
-        let found = self.search(&mut unbounded)?;
-        equal("orders without a bound", found.orders.len(), orders)?;
-        equal("executions without a bound", found.executions, orders as u64)?;
         let settings = Settings { keep_going: false, ..self.settings() };
-        let found = self.search_with(&mut CbPor::new(Some(most + 1), self.limits.yields), settings)?;
+        let found = self.search_with(self.within(name, most + 1, false).as_mut(), settings)?;
         equal("least violation", found.violation, self.least_violation())?;
         if found.violation.is_none() {
             equal("complete", found.complete, true)?;
         }
         Ok(())
+    }
+
+    /// The same without a bound too.
+    pub(crate) fn cb_por(&self) -> Verified {
+        self.once_within_bounds(Named::CbPor)?;
+        let orders = self.brute.orders_within(u32::MAX);
+        let found = self.search(&mut CbPor::new(None, self.limits.yields).at_bound())?;
+        equal("orders without a bound", found.orders.len(), orders)?;
+        equal("executions without a bound", found.executions, orders as u64)
     }
 
     /// The same orders and violations where there is room for so many states.
