@@ -100,21 +100,13 @@ impl Words {
 }
 
 impl Graph {
-    /// Whether an event is among the first so many steps of each thread.
-    pub(crate) fn contains(&self, taken: &[u32], event: u32) -> bool {
-        let event = &self.events[event as usize];
-        event.number < taken[event.thread.index()]
-    }
-
     /// What can become of a thread after the first so many steps of each thread.
     pub(crate) fn status(&self, taken: &[u32], thread: ThreadId) -> Status {
-        self.status_between(0..u32::MAX, taken, thread)
-    }
-
-    /// The same, when they are all the steps before a range of events, none after it, and perhaps some of it.
-    pub(crate) fn status_between(&self, range: Range<u32>, taken: &[u32], thread: ThreadId) -> Status {
-        let number = taken[thread.index()];
-        self.status_within(range, number, thread, |event| self.contains(taken, event))
+        let inside = |event: u32| {
+            let event = &self.events[event as usize];
+            event.number < taken[event.thread.index()]
+        };
+        self.status_within(0..u32::MAX, taken[thread.index()], thread, inside)
     }
 
     /// What can become of a thread after so many of its steps, when all the steps before a range, none after it, and of

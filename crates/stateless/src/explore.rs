@@ -255,12 +255,10 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 if first_violation.is_none() {
                     // What is run again to explain a failure is not part of what the search has covered.
                     let fair_cut = self.fair_cut;
-                    if let Report::Like(others) = strategy.report(&finished) {
-                        let Some(other) = self.first_that_fails(others)? else {
-                            self.fair_cut = fair_cut;
-                            continue;
-                        };
-                        stop = other;
+                    if let Report::Like(other) = strategy.report(&finished) {
+                        // Whatever happens, what went wrong is not lost.
+                        let itself = self.record.decisions().to_vec();
+                        stop = self.first_that_fails([other, itself])?.unwrap_or(stop);
                     }
                     let mut violation = counterexample::explain(self, *stop)?;
                     self.fair_cut = fair_cut;
@@ -379,7 +377,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
     }
 
     /// Runs executions until something goes wrong in one.
-    fn first_that_fails(&mut self, schedules: Vec<Vec<Decision>>) -> Result<Option<Box<Stop>>, Error> {
+    fn first_that_fails(&mut self, schedules: [Vec<Decision>; 2]) -> Result<Option<Box<Stop>>, Error> {
         for decisions in schedules {
             let prefix = Prefix::of(decisions);
             if let End::Stopped(stop) = self.run(&prefix, &mut |_| Choice::Prune, None)? {

@@ -51,9 +51,6 @@ pub(crate) struct Graph {
     pub(crate) threads: Vec<ThreadLine>,
     /// For each event, how many steps of each thread happened before it, itself included.
     clocks: Vec<u32>,
-    /// For each event, whether more happened before it than before its thread's last one; only where races of the
-    /// reduction are collected.
-    joins: Vec<bool>,
     /// How many words a clock has: at least as many as there are threads, and a multiple of [`CHUNK`].
     stride: usize,
     /// What events did to objects, in their order.
@@ -185,7 +182,7 @@ impl Graph {
             self.note_enabled(record, common);
         }
         self.order(record, common, mode);
-        if mode.reduced() && mode != Races::Performed {
+        if mode.reduced() {
             for thread in 0..threads {
                 let line = &self.threads[thread];
                 if let (Some(&(op, _)), false) = (line.pending.get(line.events.len()), line.ended) {
@@ -226,7 +223,6 @@ impl Graph {
         self.words.truncate(kept as u32);
         self.events.truncate(kept);
         self.clocks.truncate(kept * self.stride);
-        self.joins.truncate(kept);
         self.enabled_before.truncate(kept * self.stride.div_ceil(64));
         self.choices_at.truncate(kept);
         self.choices.truncate(self.choices_at.last().map_or(0, |end| *end as usize));
@@ -255,7 +251,7 @@ impl Graph {
     }
 
     /// The event that a decision belongs to.
-    pub(crate) fn event_of(&self, decision: usize) -> usize {
+    fn event_of(&self, decision: usize) -> usize {
         // Where no values are chosen, each decision has its event.
         match self.events.get(decision) {
             Some(event) if event.point as usize == decision => decision,
@@ -361,11 +357,8 @@ impl Graph {
             }
             let done = bit(&op);
             let joined = self.follow(event, thread, number, &op, done, &mut run);
-            if mode.reduced() {
-                self.joins.push(joined);
-                if joined {
-                    self.reduced_races(thread, &op, Some(event));
-                }
+            if mode.reduced() && joined {
+                self.reduced_races(thread, &op, Some(event));
             }
             if !mode.all() {
                 continue;
@@ -540,11 +533,6 @@ impl Graph {
         self.touch(object, Access::Write, event, thread, number, false)
     }
 
-    /// Whether any step chose a value.
-    pub(crate) fn chooses(&self) -> bool {
-        !self.choices.is_empty()
-    }
-
     /// The values that an event's step chose, each among how many.
     #[inline]
     pub(crate) fn choices(&self, event: usize) -> &[(u32, u32)] {
@@ -555,14 +543,8 @@ impl Graph {
         &self.choices[begin..self.choices_at[event] as usize]
     }
 
-    /// Whether an event is the first of its thread, or more happened before it than before the thread's last one.
-    #[inline]
-    pub(crate) fn joins(&self, event: usize) -> bool {
-        self.joins[event] || self.events[event].number == 0
-    }
-
     /// How many steps of each thread happened before an event, itself included.
-    pub(crate) fn clock(&self, event: usize) -> &[u32] {
+    fn clock(&self, event: usize) -> &[u32] {
         &self.clocks[event * self.stride..(event + 1) * self.stride]
     }
 

@@ -14,8 +14,6 @@ pub(crate) enum Races {
     All,
     /// Of these only those in the transitive reduction of the order that can change places.
     Reduced,
-    /// Of the reduced ones only those whose second operation was performed.
-    Performed,
     /// Both, apart.
     Both,
 }
@@ -26,7 +24,7 @@ impl Races {
     }
 
     pub(super) fn reduced(self) -> bool {
-        matches!(self, Races::Reduced | Races::Performed | Races::Both)
+        matches!(self, Races::Reduced | Races::Both)
     }
 }
 
@@ -273,12 +271,6 @@ impl Graph {
     pub(crate) fn was_enabled(&self, event: usize, thread: ThreadId) -> bool {
         let word = self.enabled_before[event * self.stride.div_ceil(64) + thread.index() / 64];
         word >> (thread.0 % 64) & 1 == 1
-    }
-
-    /// Whether no other thread could have been chosen instead of an event's, as far as a word of them tells.
-    #[inline]
-    pub(crate) fn was_alone(&self, event: usize) -> bool {
-        self.stride <= 64 && self.enabled_before[event].is_power_of_two()
     }
 
     /// The threads that could have been chosen instead of an event's, and its own.

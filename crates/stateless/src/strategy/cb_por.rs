@@ -520,10 +520,7 @@ impl Strategy for CbPor {
         match walk.marks.most() {
             Some(most) if execution.preemptions > most && has_graph => {
                 walk.update(execution);
-                let cheapest = walk.marks.cheapest(&mut walk.state, most);
-                // Whatever happens, what went wrong is not lost.
-                let itself = || execution.record.decisions().to_vec();
-                cheapest.map_or(Report::AsItIs, |cheapest| Report::Like(vec![cheapest, itself()]))
+                walk.marks.cheapest(&mut walk.state, most).map_or(Report::AsItIs, Report::Like)
             }
             _ => Report::AsItIs,
         }

@@ -5,7 +5,6 @@
 //! elsewhere and report back.
 
 mod backtrack;
-mod bound_conflicts;
 mod bpor;
 mod cb_por;
 mod context_cost;
@@ -17,10 +16,8 @@ mod iterative;
 mod named;
 mod optimal;
 mod pct;
-mod prefix_cost;
 mod random;
 mod replay;
-mod wakeup;
 
 use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
@@ -161,10 +158,9 @@ pub struct Finished<'a> {
 pub enum Report {
     /// It is reported.
     AsItIs,
-    /// The first of these executions in which something goes wrong is reported instead: they are equivalent to
-    /// it as far as that is concerned, with fewer preemptions. When there is none, what went wrong is beyond
-    /// the bound.
-    Like(Vec<Vec<Decision>>),
+    /// This one is reported instead, if something goes wrong in it too: it is equivalent as far as that is concerned, with
+    /// fewer preemptions.
+    Like(Vec<Decision>),
 }
 
 /// Whether an execution that begins with these decisions, and goes on like that, is wanted.
@@ -199,6 +195,7 @@ pub trait Strategy {
     fn report(&mut self, _execution: &Finished<'_>) -> Report {
         Report::AsItIs
     }
+
     /// Whether it learns more from an execution than how long it was: only then are the choices recorded that
     /// there were.
     fn learns(&self) -> bool {

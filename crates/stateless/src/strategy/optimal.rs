@@ -25,53 +25,30 @@
 //! 6. Races that an execution has in common with the one before are turned round again only where something is still
 //!    to be run: elsewhere, what was planned for them has been explored.
 //!
-//! Within a bound on preemptions the search keeps to the partial orders that [`prefix_cost`](super::prefix_cost)
-//! allows. The terminal orders within the bound are a set of partial orders, not of schedules, so sleep sets are as
-//! good there as anywhere, and no order is run twice. What the bound refuses is noted. As long as nothing is refused
-//! below a state, the search is the unbounded one and misses nothing. Where something is, every other thread is tried,
-//! unless it is certain that what it leads to exceeds the bound or is covered: what sleeps must be woken by something
-//! that comes before it, so that its thread has to be left there, which costs a preemption; and some steps nothing wakes.
-//! What a thread will do is foreseen as far as the last execution has shown it (`foresight.rs`), or earlier ones where
-//! values are chosen (`facts.rs`). Some executions turn out to be covered all the same, or such that no thread can go on
-//! within the bound. A step that was explored while something was refused is stale from the start, because a sequence that
-//! should have been planned may have been refused.
-//!
 //! Under a fair bound on yields, what can be chosen in a state depends on how often other threads have yielded, so that
 //! an order may be reached only on some of the ways to it. As long as no thread is held back below a state, that
 //! makes no difference. Where one is, every thread is tried, and none of them sleeps beside the others: the search
-//! there is a plain one. A thread that has yielded more often than the bound may be held back in some continuation,
-//! so that leaving it costs nothing.
-//!
-//! A failure is reported with the fewest preemptions that lead to it, and only once the bound allows these.
+//! there is a plain one.
 
-mod bill;
-mod facts;
-mod foresight;
 mod node;
 mod plans;
-mod sleep;
+mod wakeup;
 
 use std::cell::RefCell;
 
-use selvedge_core::{Bounds, Decision, Measure, Op, OpKind, ThreadId};
+use selvedge_core::{Bounds, Decision, ThreadId};
 
-use self::bill::Bill;
-use self::facts::Facts;
-use self::node::{Node, asleep_after, is_done, step, taken};
+use self::node::{Asleep, Node, step};
 use self::plans::{Draft, TurnedRound};
-use self::sleep::{Asleep, Here, covered, goes_on_within, stays_asleep};
+use self::wakeup::{Branch, Step, leftmost};
 use super::backtrack::last_thread;
-use super::bound_conflicts::{schedule, steps_before};
-use super::prefix_cost::{Marks, PartialOrder, Scratch};
-use super::wakeup::{Branch, Step, leftmost};
-use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
-use crate::gate::Gate;
-use crate::graph::{Event, Graph, Race, Races};
+use super::{Choice, Finished, Point, Prefix, Strategy, Wanted};
+use crate::graph::{Event, Graph, Races};
 use crate::program::Onward;
-use crate::record::Pending;
 
-/// Every terminal partial order, exactly once; or every one within a bound on preemptions. Loops that wait by
-/// yielding end only within a [fair bound](Optimal::fair).
+/// Every terminal partial order, exactly once. Loops that wait by yielding end only within a
+/// [fair bound](Optimal::fair). Within a bound on preemptions there is
+/// [`CbPor::in_square_memory`](super::CbPor::in_square_memory).
 ///
 /// ```
 /// use selvedge_stateless::{Prefix, Strategy, strategy::Optimal};
@@ -88,30 +65,17 @@ pub struct Optimal {
     /// Whether the last step of the prefix is uncertain; see [`Branch::uncertain`].
     uncertain: bool,
     plan: Vec<Step>,
-    /// The last execution. While the next one runs they are lent to the walk.
+    /// The last execution.
     graph: Graph,
-    marks: Marks,
-    lent: bool,
-    /// The races of the last execution.
+    /// Its races.
     races: Vec<TurnedRound>,
     /// The sequence that is being planned.
     draft: Draft,
-    /// What threads do after choices; within a bound.
-    facts: Facts,
     walk: RefCell<Walk>,
+    /// Whether a fair bound is in force.
+    fair: bool,
     blocked: u64,
-    most: Option<u32>,
-    bound: Option<u32>,
-    /// The fair bound that is in force.
-    yields: Option<u32>,
-    /// Whether the bound has cut anything off.
-    cut: bool,
-    cut_off: u64,
     failed: u64,
-    /// Whether a thread was ever seen to ask whether another has ended. That it has not been seen below a thread's end is
-    /// enough for nothing to be tried in place of that end: up to the first such question an execution from there does
-    /// not conflict with the end, so that one that begins with the end comes to be asked it too, at no greater cost.
-    asks: bool,
 }
 
 /// Where the execution that runs is.
@@ -121,22 +85,8 @@ struct Walk {
     asleep: Option<Asleep>,
     /// How many steps of the plan have been taken.
     planned: usize,
-    /// The last execution, or this one so far, once that has been asked for; how many events they have in common then; and
-    /// the races that this one has and the last one did not have.
-    graph: Graph,
-    marks: Marks,
-    common: Option<usize>,
-    races: Vec<Race>,
-    /// Whether it was ended by the bound.
-    cut: bool,
     /// Whether the fair bound held a thread back where it was ended.
     held: bool,
-    /// What each thread is about to do, and up to which point that has been noted.
-    pending: Vec<(Op, Gate)>,
-    noted: usize,
-    /// What the execution so far costs, where that was asked for.
-    bill: Option<Bill>,
-    scratch: Scratch,
 }
 
 impl Optimal {
@@ -145,39 +95,16 @@ impl Optimal {
         Optimal::default()
     }
 
-    /// The search over bounds 0 to `most` on preemptions: every terminal partial order within each.
-    ///
-    /// ```
-    /// use selvedge_core::Measure;
-    /// use selvedge_stateless::{Strategy, strategy::Optimal};
-    /// assert_eq!(Optimal::bounded(2).bound(), Some((Measure::Preemptions, 0)));
-    /// assert_eq!(Optimal::bounded(2).at_bound().bound(), Some((Measure::Preemptions, 2)));
-    /// ```
-    pub fn bounded(most: u32) -> Self {
-        Optimal { most: Some(most), bound: Some(0), ..Optimal::default() }
-    }
-
     /// Within a fair bound on yields, the one that the search is run with: loops that wait by yielding end. Where it
     /// holds a thread back every other one is tried, and some partial orders are run more than once.
     ///
     /// ```
     /// use selvedge_stateless::{Prefix, Strategy, strategy::Optimal};
-    /// assert!(Optimal::bounded(2).fair(Some(1)).next_prefix(&mut Prefix::default()));
+    /// assert!(Optimal::new().fair(Some(1)).next_prefix(&mut Prefix::default()));
     /// ```
     pub fn fair(mut self, yields: Option<u32>) -> Self {
-        self.yields = yields;
+        self.fair = yields.is_some();
         self
-    }
-
-    /// Goes to the last bound at once.
-    pub fn at_bound(mut self) -> Self {
-        self.bound = self.most;
-        self
-    }
-
-    /// How many executions were ended because every thread that could go on would have exceeded the bound.
-    pub fn cut_off(&self) -> u64 {
-        self.cut_off
     }
 
     /// How many executions were ended by one of their steps: something went wrong in it.
@@ -204,24 +131,17 @@ impl Optimal {
         if let Some(last) = self.path.len().checked_sub(1) {
             self.path[last].ends = execution.stopped && last + 1 == events;
         }
-        let Optimal { path, graph, facts, yields, .. } = self;
+        let Optimal { path, graph, fair, .. } = self;
         let node = |event: &Event, asleep: Asleep, tree: Vec<Branch>| {
             let point = &record.points()[event.point as usize];
-            let held = yields.is_some() && point.held_back;
+            let held = *fair && point.held_back;
             Node {
                 thread: event.thread,
                 fingerprint: point.fingerprint,
-                since: facts.executions,
-                preemptions: point.preemptions,
-                preemptible: point.preemptible,
                 racers: Vec::new(),
                 ends: false,
                 asleep,
                 tree,
-                may_wait: None,
-                splits: false,
-                cut: false,
-                child_cut: false,
                 held,
                 held_below: held,
                 child_held: held,
@@ -230,7 +150,7 @@ impl Optimal {
         let known = path.len();
         for index in known..events {
             let mut asleep = match path.last() {
-                Some(last) => asleep_after(graph, index - 1, last),
+                Some(last) => last.asleep_after(graph, index - 1),
                 None => Asleep::default(),
             };
             if asleep.is_empty() && guide.is_empty() {
@@ -254,110 +174,46 @@ impl Optimal {
         }
     }
 
-    /// Gives the graph to the walk, or takes it back.
-    fn lend(&mut self, lent: bool) {
-        if self.lent != lent {
-            let walk = self.walk.get_mut();
-            std::mem::swap(&mut self.graph, &mut walk.graph);
-            std::mem::swap(&mut self.marks, &mut walk.marks);
-            self.lent = lent;
-        }
-    }
-
-    /// Goes back over steps in whose place nothing is planned, and nothing could be taken or is new and within the bound.
-    fn leave_refused(&mut self) {
-        let is_refused = |event: usize, node: &Node| {
-            (node.may_wait == Some(false) || self.graph.was_alone(event))
-                && node.tree.is_empty()
-                && !node.held_below
-                && !node.child_held
-                && node.sleeps_soundly(&self.graph, event)
-        };
-        let (mut left, mut cut) = (self.path.len(), false);
-        while let Some(node) = self.path[..left].last()
-            && is_refused(left - 1, node)
-        {
-            cut |= node.cut || node.child_cut;
-            left -= 1;
-        }
-        self.path.truncate(left);
-        self.cut |= cut;
-        if let Some(last) = self.path.last_mut() {
-            last.child_cut |= cut;
-        }
-    }
-
-    /// See [`Strategy::next_prefix`].
-    fn next(&mut self, prefix: &mut Prefix) -> bool {
-        let walk = self.walk.get_mut();
-        let Walk { graph, marks, mut races, pending, scratch, .. } = std::mem::take(walk);
-        races.clear();
-        *walk = Walk { graph, marks, races, pending, scratch, ..Walk::default() };
-        prefix.clear();
-        let branch = loop {
-            if !self.begun {
-                self.begun = true;
-                return true;
-            }
-            self.leave_refused();
-            let depth = self.path.len();
-            let Some(node) = self.path.last_mut() else {
-                match (self.bound, self.most) {
-                    (Some(bound), Some(most)) if bound < most && self.cut => {
-                        self.bound = Some(bound + 1);
-                        self.cut = false;
-                        self.begun = false;
-                        self.graph.clear();
-                        self.races.clear();
-                        self.plan.clear();
-                        self.uncertain = false;
-                        continue;
-                    }
-                    _ => return false,
-                }
-            };
-            node.cut |= node.child_cut;
-            node.child_cut = false;
+    /// Goes back to the last step in whose place something is to be tried, and takes that.
+    fn next_branch(&mut self) -> Option<Branch> {
+        loop {
+            let event = self.path.len().checked_sub(1)?;
+            let node = &mut self.path[event];
             node.ends |= node.child_held;
             node.held_below |= node.child_held;
             node.child_held = node.held;
-            let beyond = node.cut && self.bound.is_some() || node.held_below;
-            let mut next = None;
-            let Optimal { graph, marks, bound, yields, .. } = self;
-            let here = node.here(graph, marks, depth - 1, *bound, *yields);
-            let scratch = &mut self.walk.get_mut().scratch;
-            let planned = !node.tree.is_empty();
-            let goes_on = planned || beyond && !is_done(&mut self.path, here, self.asks, scratch);
-            let node = &mut self.path[depth - 1];
-            if goes_on {
-                let asleep = node.asleep.change();
-                asleep.push(taken(here.graph, here.event, &node.racers, node.ends));
-                if node.cut {
-                    // What was planned because of another may have been left to a branch that was cut.
-                    asleep.iter_mut().for_each(|taken| taken.stale = true);
+            let held = node.held_below;
+            if held || !node.tree.is_empty() {
+                node.put_to_sleep(&self.graph, event);
+                let mut next = node.next_branch(&self.graph, event);
+                if next.is_none() && held {
+                    next = node.beyond_the_plans(&self.graph, event);
                 }
-                next = node.next_branch(here, scratch);
-                if next.is_none() && (node.cut && self.bound.is_some() || node.held_below) {
-                    next = node.beyond_the_plans(here, self.asks, &self.facts, scratch);
+                if let Some((branch, thread)) = next {
+                    node.thread = thread;
+                    return Some(branch);
                 }
             }
-            self.cut |= node.cut;
-            if let Some((branch, thread)) = next {
-                node.thread = thread;
-                (node.may_wait, node.splits) = (None, false);
-                break branch;
-            }
-            let (cut, held) = (node.cut, node.held_below);
             self.path.pop();
             if let Some(parent) = self.path.last_mut() {
-                parent.child_cut |= cut;
                 parent.child_held |= held;
             }
-        };
+        }
+    }
+}
+
+impl Strategy for Optimal {
+    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
+        *self.walk.get_mut() = Walk::default();
+        prefix.clear();
+        if !self.begun {
+            self.begun = true;
+            return true;
+        }
+        let Some(branch) = self.next_branch() else { return false };
         let last = self.path.len() - 1;
-        let node = &mut self.path[last];
+        let node = &self.path[last];
         prefix.expect = branch.step.values.is_empty().then_some(node.fingerprint);
-        (node.racers, node.ends) = (Vec::new(), false);
         prefix.decisions.extend_from_slice(self.graph.decisions_before(last));
         prefix.decisions.extend(decisions(node.thread, &branch.step));
         self.plan = leftmost(&branch.children);
@@ -366,24 +222,14 @@ impl Optimal {
         self.guide = branch.children;
         true
     }
-}
-
-impl Strategy for Optimal {
-    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
-        self.lend(false);
-        let found = self.next(prefix);
-        self.lend(true);
-        found
-    }
 
     fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
-        let walk = self.walk.borrow();
-        let (graph, marks) = if self.lent { (&walk.graph, &walk.marks) } else { (&self.graph, &self.marks) };
+        let graph = &self.graph;
         // What the last step of the path will do is not known yet, so what comes in its place is not either.
         let last = self.path.len().checked_sub(1)?;
         let at = (0..last).rev().find(|&at| {
             let node = &self.path[at];
-            let mut untried = node.tree.iter().filter(|branch| !covered(&node.asleep, &branch.step));
+            let mut untried = node.tree.iter().filter(|branch| !node.asleep.covers(&branch.step));
             untried.next().is_some_and(|branch| {
                 let before = graph.decisions_before(at);
                 let mut so_far = before.to_vec();
@@ -394,18 +240,12 @@ impl Strategy for Optimal {
         })?;
         let below = &self.path[at + 1..];
         let mut path = self.path[..=at].to_vec();
-        path[at].child_cut |= below.iter().any(|node| node.cut || node.child_cut);
         path[at].child_held |= below.iter().any(|node| node.held_below || node.child_held);
         Some(Box::new(Optimal {
             path,
             begun: true,
             graph: graph.clone(),
-            marks: marks.clone(),
-            most: self.bound,
-            bound: self.bound,
-            yields: self.yields,
-            asks: self.asks,
-            facts: self.facts.forgotten(),
+            fair: self.fair,
             ..Optimal::default()
         }))
     }
@@ -413,8 +253,7 @@ impl Strategy for Optimal {
     fn choose(&self, point: &Point<'_>) -> Choice {
         let record = point.record;
         let mut walk = self.walk.borrow_mut();
-        let Walk { asleep, planned, graph, marks, common, races, cut, held, pending, noted, bill, scratch } =
-            &mut *walk;
+        let Walk { asleep, planned, held } = &mut *walk;
         let before = || self.path.last().map_or_else(Asleep::default, Node::inherited);
         let asleep = asleep.get_or_insert_with(before);
         if point.arity > 0 {
@@ -430,10 +269,10 @@ impl Strategy for Optimal {
             // The values of the prefix's last step are also known of steps that sleep nowhere else.
             let steps = point.decisions.iter().filter(|decision| matches!(decision, Decision::Thread(_)));
             let here = self.path.last().filter(|_| steps.count() == self.path.len());
-            let asleep = here.map_or(&**asleep, |node| &*node.asleep);
+            let asleep = here.map_or(&*asleep, |node| &node.asleep);
             let new = |value: &u32| {
                 let values = values.iter().copied().chain([*value]).collect();
-                !covered(asleep, &Step { thread, values })
+                !asleep.covers(&Step { thread, values })
             };
             let value = wanted.copied().or_else(|| (0..point.arity).find(new)).unwrap_or(0);
             return Choice::Take(Decision::Value(value.min(point.arity - 1)));
@@ -444,7 +283,6 @@ impl Strategy for Optimal {
             && let Some(running) = point.running
             && point.preemptible
             && point.enabled.contains(running)
-            && self.bound.is_none_or(|most| point.preemptions <= most)
         {
             return Choice::Take(Decision::Thread(running));
         }
@@ -456,14 +294,14 @@ impl Strategy for Optimal {
                 steps.count() as u32 - 1
             };
             let op = &record.points()[last].op;
-            asleep.retain(|taken| stays_asleep(taken, name, number, op));
+            asleep.retain(|taken| taken.stays_asleep(name, number, op));
         }
         if let Some(step) = self.plan.get(*planned) {
             let mut enabled = point.enabled.iter();
             let thread = enabled.find(|thread| record.name(*thread) == step.thread);
-            debug_assert!(thread.is_some() || self.yields.is_some(), "a planned step can be taken");
+            debug_assert!(thread.is_some() || self.fair, "a planned step can be taken");
             match thread {
-                Some(thread) if !covered(asleep, step) => {
+                Some(thread) if !asleep.covers(step) => {
                     *planned += 1;
                     return Choice::Take(Decision::Thread(thread));
                 }
@@ -473,109 +311,19 @@ impl Strategy for Optimal {
         let Decision::Thread(preferred) = point.without_preemption() else {
             unreachable!("a choice between threads")
         };
-        let awake = |thread: &ThreadId| {
-            asleep.is_empty() || !covered(asleep, &Step { thread: record.name(*thread), values: Vec::new() })
-        };
-        let order = || {
-            let others = point.enabled.iter().filter(|thread| *thread != preferred);
-            std::iter::once(preferred).chain(others).filter(awake)
-        };
-        let Some(most) = self.bound else {
-            let first = order().map(Decision::Thread).next();
-            *held = first.is_none() && point.held_back && self.yields.is_some();
-            return first.map_or(Choice::Prune, Choice::Take);
-        };
-        if point.running == Some(preferred) && point.preemptions <= most && awake(&preferred) {
-            return Choice::Take(Decision::Thread(preferred));
-        }
-        // After a switch those that have begun come first: they have to go on some time, and it may not get cheaper.
-        let goes_on = point.running == Some(preferred);
-        let begun = |thread: &ThreadId| goes_on || point.decisions.contains(&Decision::Thread(*thread));
-        let order = order().filter(begun).chain(order().filter(|thread| !begun(thread)));
-        let mut built = false;
-        for thread in order {
-            // At most what this very schedule costs.
-            let price = u32::from(point.preemptible && point.running != Some(thread));
-            if point.preemptions + price <= most {
-                return Choice::Take(Decision::Thread(thread));
-            }
-            for notes in (*noted..=point.step).map(|step| record.pending(step)) {
-                for Pending { thread, op, gate } in notes {
-                    pending.resize(pending.len().max(thread.index() + 1), Default::default());
-                    pending[thread.index()] = (*op, *gate);
-                }
-            }
-            *noted = point.step + 1;
-            let next = bill.as_ref().map(|bill| bill.after(thread, point, pending, asleep));
-            let next = next.filter(|next| next.cost <= most);
-            if next.is_some() && !cfg!(debug_assertions) {
-                *bill = next;
-                return Choice::Take(Decision::Thread(thread));
-            }
-            if !built {
-                built = true;
-                let so_far = Finished {
-                    record,
-                    prefix: 0,
-                    preemptions: point.preemptions,
-                    pruned: false,
-                    stopped: false,
-                    state: point.state,
-                };
-                let kept = graph.update(&so_far, Races::Performed);
-                marks.update(graph, kept);
-                *common = Some(common.map_or(kept, |common| common.min(kept)));
-                races.extend(&graph.reduced);
-            }
-            let here = Here {
-                graph,
-                marks,
-                event: graph.events.len(),
-                bound: self.bound,
-                yields: self.yields,
-                preemptions: point.preemptions,
-                preemptible: point.preemptible,
-            };
-            let cost = goes_on_within(here, thread, asleep, scratch);
-            if let Some(next) = next {
-                debug_assert!(cost.is_some_and(|(cost, _)| cost <= next.cost), "it costs at most that");
-                *bill = Some(next);
-                return Choice::Take(Decision::Thread(thread));
-            }
-            if let Some((least, last)) = cost {
-                let is_last = last == Some(thread.index());
-                *bill = is_last.then(|| Bill::new(least, thread, pending));
-                return Choice::Take(Decision::Thread(thread));
-            }
-            *cut = true;
-        }
-        *held = point.held_back && self.yields.is_some();
-        Choice::Prune
+        let others = point.enabled.iter().filter(|thread| *thread != preferred);
+        let mut order = std::iter::once(preferred).chain(others);
+        let first = order.find(|thread| !asleep.covers_thread(record.name(*thread)));
+        *held = first.is_none() && point.held_back && self.fair;
+        first.map_or(Choice::Prune, |thread| Choice::Take(Decision::Thread(thread)))
     }
 
     fn finished(&mut self, execution: &Finished<'_>) {
-        let cut = execution.pruned && self.walk.get_mut().cut;
-        self.blocked += u64::from(execution.pruned && !cut);
-        self.cut_off += u64::from(cut);
+        self.blocked += u64::from(execution.pruned);
         self.failed += u64::from(execution.stopped);
-        self.lend(false);
-        let kept = self.graph.update(execution, Races::Reduced);
-        if self.bound.is_some() {
-            self.marks.update(&self.graph, kept);
-        }
-        let common = self.walk.get_mut().common.map_or(kept, |common| common.min(kept));
+        let common = self.graph.update(execution, Races::Reduced);
         let known = self.path.len().saturating_sub(1);
-        let performed = self.graph.events[known..].iter().map(|event| event.op.kind);
-        let pending = self.graph.threads.iter().filter_map(|line| line.pending.last()).map(|(op, _)| op.kind);
-        self.asks |= performed.chain(pending).any(|kind| kind == OpKind::IsFinished);
-        if self.bound.is_some() {
-            self.facts.learn(&self.graph, &self.marks, common);
-        }
         self.follow(execution);
-        if cut && let Some(last) = self.path.last_mut() {
-            last.child_cut = true;
-            self.cut = true;
-        }
         if self.walk.get_mut().held
             && let Some(last) = self.path.last_mut()
         {
@@ -591,40 +339,16 @@ impl Strategy for Optimal {
         }
     }
 
-    fn report(&mut self, execution: &Finished<'_>) -> Report {
-        let Some(most) = self.bound else { return Report::AsItIs };
-        let graph = &self.graph;
-        let whole =
-            PartialOrder::new(graph, &self.marks, steps_before(graph, graph.events.len()), self.yields);
-        let last = graph.events.last().filter(|_| execution.stopped);
-        let enough = last.map(|last| whole.clone().up_to(last.thread.index(), execution.record.raced()));
-        let Ok(cheapest) =
-            enough.iter().chain([&whole]).map(|order| order.cheapest(most)).collect::<Result<Vec<_>, _>>()
-        else {
-            return Report::AsItIs;
-        };
-        self.cut |= cheapest.last().is_none_or(Option::is_none);
-        Report::Like(cheapest.into_iter().flatten().map(|threads| schedule(graph, &threads)).collect())
-    }
-
     fn wants_pending(&self) -> bool {
         true
     }
 
-    fn bound(&self) -> Option<(Measure, u32)> {
-        self.bound.map(|bound| (Measure::Preemptions, bound))
-    }
-
     fn exhausted(&self) -> Option<Bounds> {
-        Some(Bounds { preemptions: self.bound, ..Bounds::default() })
+        Some(Bounds::default())
     }
 
     fn cut(&self) -> bool {
-        self.cut
-    }
-
-    fn in_order(&self) -> bool {
-        self.bound.is_some()
+        false
     }
 }
 

@@ -3,12 +3,9 @@
 
 use selvedge_core::{Access, Op, OpKind, ThreadId, ThreadSet};
 
-use super::super::bound_conflicts::steps_before;
-use super::super::prefix_cost::PartialOrder;
-use super::super::wakeup::{Branch, Planned, Sequence, Step, insert};
 use super::Optimal;
-use super::node::{may_wait, step};
-use super::sleep::{covered, sleepers, wake_by};
+use super::node::step;
+use super::wakeup::{Branch, Planned, Sequence, Step, insert};
 use crate::config::Status;
 use crate::graph::{Event, Graph, ThreadLine};
 
@@ -96,28 +93,11 @@ impl Optimal {
         let line = &self.graph.threads[thread.index()];
         let Some((op, _)) = line.pending.get(number) else { return };
         let (op, name, creator) = (*op, line.name, line.creator);
-        let node = &self.path[event];
-        let elsewhere = node.thread != thread;
-        // What is covered is not refused. That makes no difference where something was.
-        let may_be_covered = !node.asleep.is_empty() || !node.tree.is_empty();
-        let cut = node.cut || node.child_cut;
-        if elsewhere && (cut || !may_be_covered) && !self.may_wait(event) {
-            return self.refuse(event);
-        }
         let mut draft = std::mem::take(&mut self.draft);
-        let node = &self.path[event];
         draft.sequence.steps.clear();
         draft.sequence.known = self.graph.words.known_after(event);
         draft.places.clear();
-        // Another value can be chosen at once where nothing sleeps that would have to be woken and nothing is planned
-        // that the steps could be compared with: to do them first may cost preemptions.
-        let at_once = node.thread == thread
-            && self.bound.is_some()
-            && node.tree.is_empty()
-            && node.asleep.iter().all(|taken| taken.ends);
-        if !at_once {
-            self.draft_independent_of(event, &mut draft);
-        }
+        self.draft_independent_of(event, &mut draft);
         let op = self.expected(op, event, thread, &draft.sequence);
         let creator = draft_place(&draft.places, event, creator);
         draft.sequence.steps.push(Planned {
@@ -134,68 +114,20 @@ impl Optimal {
             }
         });
         if !covered {
-            self.insert(event, thread, elsewhere, &draft.sequence);
+            self.insert(event, &draft.sequence);
         }
         self.draft = draft;
     }
 
-    /// Whether anything that is new in the state before an event can be within the bound.
-    fn may_wait(&mut self, event: usize) -> bool {
-        if self.bound.is_none() {
-            return true;
-        }
-        let Optimal { path, graph, marks, bound, yields, .. } = self;
-        let here = path[event].here(graph, marks, event, *bound, *yields);
-        may_wait(path, here, &mut self.walk.get_mut().scratch)
-    }
-
-    /// Notes that the bound has cut something off in place of an event.
-    fn refuse(&mut self, event: usize) {
-        let node = &mut self.path[event];
-        (node.cut, node.child_cut) = (true, true);
-        self.cut = true;
-    }
-
-    /// Adds a sequence, which ends with this thread's step, to what is to be tried in place of an event, which is
-    /// another thread's or not.
-    fn insert(&mut self, event: usize, thread: ThreadId, elsewhere: bool, sequence: &Sequence) {
+    /// Adds a sequence to what is to be tried in place of an event.
+    fn insert(&mut self, event: usize, sequence: &Sequence) {
         let graph = &self.graph;
         let next_op = |thread: u64, steps: usize| {
             let line = graph.threads.iter().find(|line| line.name == thread)?;
             let before = line.events.partition_point(|other| (*other as usize) < event);
             line.pending.get(before + steps).map(|(op, _)| *op)
         };
-        let scratch = &mut self.walk.get_mut().scratch;
-        let path = &mut self.path;
-        let here = path[event].here(graph, &self.marks, event, self.bound, self.yields);
-        let mut tree = std::mem::take(&mut path[event].tree);
-        let wanted = || {
-            let Some(most) = self.bound else { return true };
-            if elsewhere && !may_wait(path, here, scratch) {
-                return false;
-            }
-            let before_last = &sequence.steps[..sequence.steps.len() - 1];
-            let asleep = &path[event].asleep;
-            let mut sleeping = sleepers(asleep);
-            wake_by(&mut sleeping, asleep, |taken| {
-                sequence.steps.iter().any(|planned| {
-                    planned.step.thread == taken.step.thread || planned.op.conflicts_with(&taken.op)
-                })
-            });
-            let lengths = steps_after(graph, event, before_last);
-            let order =
-                PartialOrder::new(graph, &self.marks, lengths, self.yields).from(event).and(thread.index());
-            let threads = before_last.iter().map(|planned| thread_of(graph, planned)).chain([thread]);
-            order.asleep(sleeping).within(here.preemptions_with(threads), most, scratch)
-        };
-        let before = tree.len();
-        let was_wanted = insert(&mut tree, sequence, &next_op, wanted);
-        let sleeping = self.path[event].asleep.len();
-        tree[before..].iter_mut().for_each(|branch| branch.sleeping = Some(sleeping));
-        self.path[event].tree = tree;
-        if !was_wanted {
-            self.refuse(event);
-        }
+        insert(&mut self.path[event].tree, sequence, &next_op);
     }
 
     /// Plans every race of the execution the other way round. The first `common` events are also those of the last one:
@@ -209,21 +141,18 @@ impl Optimal {
             second.is_some_and(|event| (*event as usize) < common)
         });
         for race in &races {
-            let node = &self.path[race.event];
-            if !node.tree.is_empty() && !(self.bound.is_some() && (node.cut || node.child_cut)) {
+            if !self.path[race.event].tree.is_empty() {
                 self.plan(race.event, race.thread, race.number, Vec::new());
             }
         }
         self.races = races;
-        let mut fresh = std::mem::take(&mut self.walk.get_mut().races);
-        fresh.extend(&self.graph.reduced);
-        for race in &fresh {
-            let number = self.graph.second_number(race);
+        for index in 0..self.graph.reduced.len() {
+            let race = self.graph.reduced[index];
+            let number = self.graph.second_number(&race);
             let (event, thread) = (race.event as usize, race.thread);
             self.plan(event, thread, number, Vec::new());
             self.races.push(TurnedRound { event, thread, number });
         }
-        self.walk.get_mut().races = fresh;
     }
 
     /// Plans every choice of a value from an event on with the other values.
@@ -262,7 +191,6 @@ impl Optimal {
         let node = &mut self.path[first];
         if !node.racers.contains(&(thread, second.number)) {
             node.racers.push((thread, second.number));
-            (node.may_wait, node.splits) = (None, false);
         }
         self.plan(first, second.thread, second.number as usize, values);
     }
@@ -270,17 +198,12 @@ impl Optimal {
     /// Plans every thread that could have gone on instead of the step that ended the execution.
     pub(super) fn go_on_otherwise(&mut self) {
         let Some(last) = self.path.len().checked_sub(1) else { return };
-        if self.bound.is_some() {
-            let node = &mut self.path[last];
-            (node.cut, node.child_cut) = (true, true);
-            return;
-        }
         let node = &mut self.path[last];
         let known = self.graph.words.known_after(last);
         for thread in self.graph.enabled(last).filter(|thread| *thread != node.thread) {
             let line = &self.graph.threads[thread.index()];
             let step = Step { thread: line.name, values: Vec::new() };
-            let listed = covered(&node.asleep, &step) || node.tree.iter().any(|branch| branch.step == step);
+            let listed = node.asleep.covers(&step) || node.tree.iter().any(|branch| branch.step == step);
             if !listed {
                 let op = line.pending.get(line.events.len()).map_or(Op::default(), |(op, _)| *op);
                 node.tree.push(Branch::leaf(step, op, known));
@@ -291,15 +214,11 @@ impl Optimal {
 
 /// How many steps each thread has taken before an event and then in a sequence from there.
 fn steps_after(graph: &Graph, event: usize, sequence: &[Planned]) -> Vec<u32> {
-    let mut lengths = steps_before(graph, event);
+    let before = |line: &ThreadLine| line.events.partition_point(|other| (*other as usize) < event) as u32;
+    let mut lengths: Vec<u32> = graph.threads.iter().map(before).collect();
     for planned in sequence {
-        lengths[thread_of(graph, planned).index()] += 1;
+        let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
+        lengths[thread.expect("a thread of this execution")] += 1;
     }
     lengths
-}
-
-/// The thread of a step that was cut out of an execution.
-fn thread_of(graph: &Graph, planned: &Planned) -> ThreadId {
-    let thread = graph.threads.iter().position(|line| line.name == planned.step.thread);
-    ThreadId(thread.expect("a thread of this execution") as u32)
 }

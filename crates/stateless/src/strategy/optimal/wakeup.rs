@@ -19,43 +19,43 @@ use selvedge_core::{Access, ObjectId, Op, OpKind};
 
 /// A thread's step, whichever execution takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(super) struct Step {
     /// The thread by the name that all executions agree on.
-    pub(crate) thread: u64,
+    pub(super) thread: u64,
     /// The values that it chooses, as far as they are known.
-    pub(crate) values: Vec<u32>,
+    pub(super) values: Vec<u32>,
 }
 
 impl Step {
     /// Whether the two can be one step.
-    pub(crate) fn agrees(&self, other: &Step) -> bool {
+    pub(super) fn agrees(&self, other: &Step) -> bool {
         self.thread == other.thread && self.values.iter().zip(&other.values).all(|(a, b)| a == b)
     }
 }
 
 /// A step of a sequence.
 #[derive(Clone, Debug)]
-pub(crate) struct Planned {
-    pub(crate) step: Step,
+pub(super) struct Planned {
+    pub(super) step: Step,
     /// What it does, with the objects' numbers in the execution that the sequence is from.
-    pub(crate) op: Op,
+    pub(super) op: Op,
     /// Whether an execution has performed it after the steps that it depends on, so that what it does to its
     /// object is known and not only the most that it may do.
-    pub(crate) performed: bool,
+    pub(super) performed: bool,
     /// The step of the sequence within which its thread was created.
-    pub(crate) creator: Option<usize>,
+    pub(super) creator: Option<usize>,
 }
 
 /// Steps that can be taken from a state, one after the other.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sequence {
-    pub(crate) steps: Vec<Planned>,
+pub(super) struct Sequence {
+    pub(super) steps: Vec<Planned>,
     /// How many objects had a number in that state.
-    pub(crate) known: usize,
+    pub(super) known: usize,
 }
 
 /// What a thread is about to do after so many more steps, in the execution that a sequence is from.
-pub(crate) type NextOp<'a> = &'a dyn Fn(u64, usize) -> Option<Op>;
+pub(super) type NextOp<'a> = &'a dyn Fn(u64, usize) -> Option<Op>;
 
 impl Sequence {
     fn depends(&self, first: usize, second: usize) -> bool {
@@ -73,7 +73,7 @@ impl Sequence {
 
     /// Leaves out a step that can come first, if it is there, and all that depends on it. Says whether the
     /// last step is still there.
-    pub(crate) fn leave_out(&mut self, step: &Step) -> bool {
+    pub(super) fn leave_out(&mut self, step: &Step) -> bool {
         let Some((at, true)) = self.first_of(0..self.steps.len(), step.thread) else { return true };
         if !self.steps[at].step.agrees(step) {
             return true;
@@ -99,7 +99,7 @@ impl Sequence {
 
     /// Whether a step that could be taken first, and does this, is a *weak initial*: it is one of the
     /// sequence that can come first, or depends on nothing in the sequence.
-    pub(crate) fn may_begin_with(&self, step: &Step, op: &Op) -> bool {
+    pub(super) fn may_begin_with(&self, step: &Step, op: &Op) -> bool {
         match self.first_of(0..self.steps.len(), step.thread) {
             Some((at, free)) => free && self.steps[at].step.agrees(step),
             None => !self.steps.iter().any(|planned| planned.op.conflicts_with(op)),
@@ -109,30 +109,27 @@ impl Sequence {
 
 /// A step of a tree, and how it goes on.
 #[derive(Clone, Debug)]
-pub(crate) struct Branch {
-    pub(crate) step: Step,
+pub(super) struct Branch {
+    pub(super) step: Step,
     /// What it does, with numbers of objects of which only the first so many can be compared with others.
     op: Op,
     known: usize,
     performed: bool,
     /// A sequence was added beside it only because it could not be told whether it belongs below it.
-    pub(crate) uncertain: bool,
-    /// How many steps slept when a sequence that begins with it was found to be within a bound; `None` if it was not asked
-    /// for there.
-    pub(crate) sleeping: Option<usize>,
+    pub(super) uncertain: bool,
     /// None for a leaf.
-    pub(crate) children: Vec<Branch>,
+    pub(super) children: Vec<Branch>,
 }
 
 impl Branch {
     /// A step after which the search is free.
-    pub(crate) fn leaf(step: Step, op: Op, known: usize) -> Self {
-        Branch { step, op, known, performed: false, uncertain: false, sleeping: None, children: Vec::new() }
+    pub(super) fn leaf(step: Step, op: Op, known: usize) -> Self {
+        Branch { step, op, known, performed: false, uncertain: false, children: Vec::new() }
     }
 }
 
 /// Whether two operations may conflict, of executions that agree on the numbers of so many objects.
-pub(crate) fn may_conflict(one: &Op, other: &Op, known: usize) -> bool {
+fn may_conflict(one: &Op, other: &Op, known: usize) -> bool {
     // The end of a thread is of interest only to those who wait for it, and can only come after it, and
     // to those who ask for it.
     let ends = |op: &Op| op.kind == OpKind::End;
@@ -220,13 +217,8 @@ impl Walk<'_> {
     }
 }
 
-/// Adds a sequence to a tree, unless a branch covers it or it is not wanted; says whether it was wanted.
-pub(crate) fn insert(
-    tree: &mut Vec<Branch>,
-    sequence: &Sequence,
-    next_op: NextOp<'_>,
-    wanted: impl FnOnce() -> bool,
-) -> bool {
+/// Adds a sequence to a tree, unless a branch covers it.
+pub(super) fn insert(tree: &mut Vec<Branch>, sequence: &Sequence, next_op: NextOp<'_>) {
     let mut walk = Walk {
         sequence,
         next_op,
@@ -237,25 +229,20 @@ pub(crate) fn insert(
     let mut children = tree;
     while let Some(at) = children.iter_mut().position(|branch| walk.follow(branch)) {
         if children[at].children.is_empty() || walk.left.is_empty() {
-            return true;
+            return;
         }
         children = &mut children[at].children;
-    }
-    if !wanted() {
-        return false;
     }
     let rest = walk.left.iter().rev().fold(Vec::new(), |children, &index| {
         let Planned { step, op, performed, .. } = &sequence.steps[index];
         let (step, known) = (step.clone(), sequence.known);
-        let (performed, uncertain, sleeping) = (*performed, false, None);
-        vec![Branch { step, op: *op, known, performed, uncertain, sleeping, children }]
+        vec![Branch { step, op: *op, known, performed: *performed, uncertain: false, children }]
     });
     children.extend(rest);
-    true
 }
 
 /// The steps of the leftmost branch.
-pub(crate) fn leftmost(tree: &[Branch]) -> Vec<Step> {
+pub(super) fn leftmost(tree: &[Branch]) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut branches = tree;
     while let Some(first) = branches.first() {
@@ -326,7 +313,7 @@ mod tests {
                 let beyond = next.iter().filter(|(other, _)| *other == thread).map(|(_, text)| op(text));
                 own.into_iter().chain(beyond).nth(steps)
             };
-            insert(&mut tree, &sequence, &next_op, || true);
+            insert(&mut tree, &sequence, &next_op);
         }
         show(&tree)
     }
@@ -366,8 +353,8 @@ mod tests {
         assert_eq!(inserted(&["1w0 1w7", "2w8 3w8"], &[(1, "w0")]), "1(1, 2 3)");
         assert_eq!(inserted(&["1w0 1r7", "2r8 3r8"], &[(1, "w0")]), "1 1");
         let (mut tree, second) = (Vec::new(), |_, steps| (steps == 0).then(|| op("w0")));
-        insert(&mut tree, &sequence("1w0 1w7"), &second, || true);
-        insert(&mut tree, &sequence("2w8 3w8"), &second, || true);
+        insert(&mut tree, &sequence("1w0 1w7"), &second);
+        insert(&mut tree, &sequence("2w8 3w8"), &second);
         assert!(tree[0].children[0].uncertain && !tree[0].children[1].uncertain && !tree[0].uncertain);
     }
 
