@@ -40,7 +40,7 @@ are those that selvedge saw: how many executions a perfect reduction would need.
 const SEARCHES: &str = "## What each of selvedge's searches runs
 
 Executions at a bound at once, and how many partial orders there are within it. `cb-por`, the default, remembers states; with \
-a number, so many at most. The others remember none.";
+a number, so many at most; `optimal`, 32 times the square of the length of an execution. `bpor` remembers none.";
 const MEMORY: &str = "## Peak memory
 
 Peak resident memory (VmHWM) of a process that runs the condvar buffer so often.";

@@ -44,7 +44,8 @@ const COST: &str = "## What an execution costs
 
 CPU time of one execution in microseconds, the least of 15 measurements, by turns, over the first executions of a search within 2 preemptions, on two threads \
 with so many steps each on one atomic and one lock; and how many times that of `icb`. `cb-por` looks through all \
-prefixes of each new partial order, which is what it is: its executions are few.";
+prefixes of each new partial order, which is what it is: its executions are few. `optimal` within the bound does the same in \
+less memory.";
 
 fn main() {
     let quick = results::is_quick();

@@ -90,7 +90,7 @@ pub(crate) struct Options {
     /// Search at the given bound at once, not from 0 up to it
     #[arg(long)]
     pub(crate) at_bound: bool,
-    /// How to search: cb-por (each partial order once, fewest preemptions first), optimal, bpor, dpor, icb, dfs, delay, depth, random, pct, ...
+    /// How to search: cb-por (each partial order once, fewest preemptions first), optimal (the same in little memory, or without a bound), bpor, dpor, icb, dfs, delay, depth, random, pct, ...
     #[arg(long, value_name = "NAME")]
     pub(crate) strategy: Option<String>,
     /// Switch threads at every access to shared memory, not only at synchronisation

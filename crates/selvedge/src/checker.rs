@@ -197,8 +197,9 @@ impl Checker {
         Checker { max_executions: Some(executions), ..self }
     }
 
-    /// How many states the default search remembers, about (8 million by default, of some 25 bytes each). Those that were
-    /// not looked at for longest are forgotten then, and what lies behind them may be run again. Nothing is missed.
+    /// How many states the default search remembers, about (8 million by default, of some 25 bytes each), and at most
+    /// [`Strategy::Optimal`] within a bound. Those that were not looked at for longest are forgotten then, and what lies
+    /// behind them may be run again. Nothing is missed.
     pub fn remember(mut self, states: usize) -> Self {
         self.parameters.states = states;
         self

@@ -157,7 +157,7 @@ pub struct Parameters {
     pub at_bound: bool,
     /// What a phase of iterative context bounding may spend.
     pub phase_preemptions: u32,
-    /// How many states `cb-por` remembers, about; and `optimal` within a bound, if it does not have fewer anyway.
+    /// How many states `cb-por` remembers, about, and `optimal` within a bound at most.
     pub states: usize,
     /// The depth of the bugs that probabilistic concurrency testing looks for.
     pub pct_depth: u32,
