@@ -96,6 +96,12 @@ impl Gate {
         self.object.is_none() && *self == Gate::OPEN
     }
 
+    /// Whether a sum of such differences, all of whose bits are given, may change what it tests: a carry goes only upwards.
+    #[inline]
+    pub(crate) fn is_moved_by(&self, differences: u64) -> bool {
+        self.mask.checked_shr(differences.trailing_zeros()).is_some_and(|bits| bits != 0)
+    }
+
     /// Whether it tests this object.
     #[inline]
     pub fn waits_for(&self, object: ObjectId) -> bool {

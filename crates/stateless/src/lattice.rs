@@ -58,8 +58,8 @@ pub(crate) struct Lattice {
     yields: Option<u32>,
     /// The bound on preemptions.
     most: Option<u32>,
-    /// Whether any thread ever yielded.
-    has_yields: bool,
+    /// How often the thread has yielded that did so most often in the whole graph.
+    most_yields: u32,
     /// The threads of the graph, and the memory of others.
     lines: Vec<Line>,
     objects: Vec<Object>,
@@ -86,6 +86,8 @@ pub(crate) struct Lattice {
     calm: bool,
     /// Where the step before the last was loaded, there was no other way to come there within the bound.
     one_way: bool,
+    /// Of an object something is seen of which the opposite had been taken for granted.
+    mistaken: bool,
     /// Memory that is used again and again: steps that were undone, and what had been taken before.
     undone: Vec<u32>,
     taken_before: Vec<u32>,
@@ -149,10 +151,14 @@ struct Object {
     initial: u64,
     /// What it was at the beginning, and after each step of the whole graph that touches it.
     touches: Vec<Touched>,
-    /// How many changes of its word in the whole graph are by steps that do not write it.
+    /// How many changes of its word in the whole graph are by steps that do not write it; and the bits of all that there ever
+    /// were.
     unwritten: u32,
+    stirred: u64,
     /// The threads that have ever waited for it.
     waiters: Threads,
+    /// Of a step that changes it, it was taken for granted that nobody waits for it.
+    is_ignored: bool,
 }
 
 /// An object after a step that touches it, in the execution that the graph is of.
@@ -275,7 +281,9 @@ impl Default for Object {
             initial: 0,
             touches: vec![Touched { all: 0, step: NONE, writes: 0, last_write: NONE, owner: ANYBODY }],
             unwritten: 0,
+            stirred: 0,
             waiters: 0,
+            is_ignored: false,
         }
     }
 }
@@ -293,6 +301,27 @@ impl Object {
     #[inline]
     fn last(&self) -> &Touched {
         self.touches.last().expect("it has a beginning")
+    }
+
+    /// Whether what a gate tests may be changed by steps that do not write it.
+    #[inline]
+    fn sways(&self, gate: &Gate) -> bool {
+        self.unwritten != 0 && gate.is_moved_by(self.stirred)
+    }
+
+    /// Notes a change by a step that does not write it. Says whether that may change more of it than those that there were.
+    fn stir(&mut self, difference: u64) -> bool {
+        let lowest = self.stirred.trailing_zeros();
+        self.unwritten += 1;
+        self.stirred |= difference;
+        self.stirred.trailing_zeros() < lowest
+    }
+
+    /// Notes that threads wait for it. Says whether it had been taken for granted that none does.
+    #[inline]
+    fn wait(&mut self, threads: Threads) -> bool {
+        self.waiters |= threads;
+        std::mem::take(&mut self.is_ignored)
     }
 
     /// Notes that a step of a thread touches it, and what that adds to its actions; this was the last one before.
@@ -528,9 +557,16 @@ impl Lattice {
         let Masks { enabled, timed, yielded, .. } = self.masks;
         let (allowed, preemptible) = (enabled | timed, enabled & !yielded);
         match self.yields {
-            Some(bound) if self.has_yields => self.fairly_allowed(allowed, preemptible, bound),
+            Some(bound) if self.most_yields > bound => self.fairly_allowed(allowed, preemptible, bound),
             _ => (allowed, preemptible),
         }
+    }
+
+    /// Whether the fair bound may hold a thread back anywhere: one that has yielded no more often than it says is not, whatever
+    /// the others have done.
+    #[inline]
+    fn may_hold_back(&self) -> bool {
+        self.yields.is_some_and(|bound| self.most_yields > bound)
     }
 
     /// Those of these threads that are within the fair bound.

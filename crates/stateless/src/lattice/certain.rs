@@ -10,7 +10,7 @@
 use selvedge_core::{ObjectId, OpKind};
 
 use super::script::Plain;
-use super::{Forced, Lattice, Line, NONE, Step, Threads, each};
+use super::{Forced, Lattice, Line, NONE, Object, Step, Threads, Touched, each};
 use crate::gate::Gate;
 
 /// Where a thread stands after some of its steps.
@@ -89,6 +89,8 @@ impl Stand {
     const UNLESS: u8 = 1 << 5;
     /// There is a thread in `instead`.
     const INSTEAD: u8 = 1 << 6;
+    /// The fair bound may hold it back where it stands.
+    const HELD: u8 = 1 << 7;
 
     /// Where a thread stands that has not begun. It may not exist yet.
     pub(super) fn new() -> Self {
@@ -156,9 +158,8 @@ impl Stand {
 
     /// Whether nothing but what it waits for can keep it from going on, or make a switch free.
     #[inline]
-    fn is_free(&self, fair: bool) -> bool {
-        // The fair bound may hold back a thread that has yielded.
-        !self.yielded() && (self.yields == 0 || !fair)
+    fn is_free(&self) -> bool {
+        !self.has(Stand::YIELDED | Stand::HELD)
     }
 }
 
@@ -189,13 +190,17 @@ impl Lattice {
         let Some(awaited) = gate.object.filter(|_| !gate.needs_signal && !gate.timed) else { return false };
         let awaited = awaited.index();
         let Some(entry) = self.objects.get(awaited) else { return false };
-        if usize::from(entry.last().owner) != *thread || entry.unwritten != 0 {
+        if awaited == next.object && next.writes {
+            stand.flags = flags | Stand::WAITS | Stand::GATED | Stand::LEFT;
+            stand.gates += 1;
+            return gate.allows(entry.word.wrapping_add(next.difference));
+        }
+        if usize::from(entry.last().owner) != *thread || entry.sways(gate) {
             return false;
         }
         stand.gates += 1;
         stand.flags = flags | Stand::WAITS | Stand::GATED | Stand::UNLESS;
-        let writes = entry.written + u32::from(awaited == next.object && next.writes);
-        stand.unless = (awaited as u32, writes);
+        stand.unless = (awaited as u32, entry.written);
         true
     }
 
@@ -206,24 +211,20 @@ impl Lattice {
         let line = &mut self.lines[run.thread];
         let stand = Stand { last, ..run.stand };
         line.stands.push(stand);
-        if stand.open() {
-            if self.masks.left & own == 0 {
-                self.least += 1;
-                self.masks.left |= own;
-                self.masks.unless &= !own;
-                self.masks.waiting &= !own;
-            }
+        let (left, was_left) = (stand.left(), self.masks.left & own != 0);
+        if left != was_left {
+            self.least = self.least + u32::from(left) - u32::from(was_left);
+            self.masks.left ^= own;
+            self.masks.unless ^= own;
+        }
+        let Some(awaited) = gate.object else {
+            self.masks.waiting &= !own;
             return;
-        }
+        };
+        self.masks.waiting |= own;
         line.gates.push(*gate);
-        let entry = &mut self.objects[stand.unless.0 as usize];
-        entry.waiters |= own;
-        if self.masks.left & own != 0 {
-            self.least -= 1;
-            self.masks.left &= !own;
-            self.masks.unless |= own;
-            self.masks.waiting |= own;
-        }
+        let entry = &mut self.objects[awaited.index()];
+        self.mistaken |= entry.wait(own);
         if !gate.allows(entry.word) {
             self.masks.enabled &= !own;
             self.calm = false;
@@ -244,13 +245,15 @@ impl Lattice {
     }
 
     /// Notes where a thread stands after the step that was loaded last, which has this clock and depends on more of these
-    /// threads than the one before; and what it waits for now, if it has not ended.
+    /// threads than the one before; whether the fair bound may hold the thread back there; and what it waits for now, if it has
+    /// not ended.
     pub(super) fn load_stand(
         &mut self,
         thread: usize,
         row: u32,
         joins: Threads,
         yields: bool,
+        held: bool,
         gate: Option<&Gate>,
     ) {
         let number = self.taken[thread];
@@ -266,9 +269,12 @@ impl Lattice {
         if yields {
             stand.yields += 1;
             stand.flags |= Stand::YIELDED;
-            self.has_yields = true;
+            self.most_yields = self.most_yields.max(stand.yields);
         }
-        let free = stand.is_free(self.yields.is_some());
+        if held {
+            stand.flags |= Stand::HELD;
+        }
+        let free = stand.is_free();
         match gate {
             Some(gate) if gate.is_open() => stand.flags |= Stand::OPEN | if free { Stand::LEFT } else { 0 },
             Some(gate) => self.wait_at(thread, &mut stand, gate, free),
@@ -305,9 +311,10 @@ impl Lattice {
     /// Whether what a thread waits for has not been written since it stands there.
     #[inline]
     fn is_as_it_was(&self, thread: usize) -> bool {
-        let (object, writes) = self.stand(thread).unless;
+        let stand = self.stand(thread);
+        let (object, writes) = stand.unless;
         let object = &self.objects[object as usize];
-        object.written == writes && object.unwritten == 0
+        object.written == writes && (object.unwritten == 0 || !object.sways(stand.gate(&self.lines[thread])))
     }
 
     /// Goes on after a step, not its first. A preemption is certain where the thread must have been interrupted
@@ -315,17 +322,21 @@ impl Lattice {
     /// a lock, the one that held it was preempted instead, if it is certain who that is.
     fn follow(&mut self, thread: usize, joins: Threads, before: &Stand, stand: &mut Stand) {
         let number = self.taken[thread];
-        let fair = self.yields.is_some();
         for other in each(joins) {
             let between = self.lines[other].stands[self.clock(stand.row)[other] as usize].row;
             stand.seen = stand.seen.max(self.clock(between)[thread]);
         }
         if !before.left() {
             let gate = before.gate(&self.lines[thread]);
-            let plain = before.is_free(fair) && !gate.needs_signal && !gate.timed;
+            let plain = before.is_free() && !gate.needs_signal && !gate.timed;
             let step = &self.steps[stand.last as usize];
             // If it is alone, what it waited for was as it was all the time since its step before.
-            let waited = || gate.object.is_some_and(|object| self.writes(step, object.index() as u32));
+            let waited = || {
+                gate.object.map(ObjectId::index).is_some_and(|object| {
+                    let reads = step.touch.object == object as u32 && !self.objects[object].sways(gate);
+                    reads || self.writes(step, object as u32)
+                })
+            };
             if !(plain && joins == 0 && waited()) {
                 if plain
                     && stand.seen >= stand.uncounted()
@@ -375,16 +386,18 @@ impl Lattice {
             if other == thread {
                 break;
             }
-            if !is_single(step) || *holder.get_or_insert(other) != other {
+            // To wait for a signal gives the lock up, and to wake up takes it again.
+            let is_waiting = matches!(step.kind, OpKind::Wait | OpKind::Wake);
+            if !(is_single(step) || is_waiting) || *holder.get_or_insert(other) != other {
                 return None;
             }
             let steps = step.number + 1;
             match (step.kind, released.take()) {
-                (OpKind::Unlock, None) => {
+                (OpKind::Unlock | OpKind::Wait, None) => {
                     until = until.max(steps);
                     released = Some(steps);
                 }
-                (OpKind::Lock, Some(released)) => {
+                (OpKind::Lock | OpKind::Wake, Some(released)) => {
                     let inside = &self.lines[other].stands[steps as usize..released as usize];
                     if !inside.iter().all(Stand::left) {
                         return None;
@@ -410,11 +423,16 @@ impl Lattice {
         stand.gates += 1;
         stand.flags |= Stand::WAITS | Stand::GATED;
         let Some(object) = gate.object.map(ObjectId::index) else { return };
-        self.object(object).waiters |= 1 << thread;
+        let mistaken = self.object(object).wait(1 << thread);
+        self.mistaken |= mistaken;
         if !free || gate.needs_signal || gate.timed {
             return;
         }
         let entry = &self.objects[object];
+        if gate.allows(entry.word) && self.is_left_since(thread, stand, entry, gate) {
+            stand.flags |= Stand::LEFT;
+            return;
+        }
         let mut seen = entry.last().writes;
         if usize::from(entry.last().owner) != thread {
             let clock = self.clock(stand.row);
@@ -427,6 +445,40 @@ impl Lattice {
         }
         stand.flags |= Stand::UNLESS;
         stand.unless = (object as u32, seen);
+    }
+
+    /// Whether a thread has certainly been preempted where it stands, or a little before, if another runs next. When it touched
+    /// the object itself for the last time it could have gone on then. If it no longer can, then another thread has changed that
+    /// since, and it was preempted for that one, because nothing made a switch free on the way. Locks that it has taken or given
+    /// up meanwhile would blur what it was preempted in.
+    fn is_left_since(&self, thread: usize, stand: &Stand, object: &Object, gate: &Gate) -> bool {
+        const LONGEST: u32 = 8;
+        let step = |touch: &Touched| self.steps.get(touch.step as usize);
+        let is_own = |touch: &Touched| step(touch).is_some_and(|step| usize::from(step.thread) == thread);
+        let sways = object.sways(gate);
+        let mut touches = object.touches.iter().rev();
+        let Some(own) = touches.find(|touch| sways || touch.is_write() || is_own(touch)).and_then(step)
+        else {
+            return false;
+        };
+        let (from, number) = (own.number + 1, self.taken[thread]);
+        if usize::from(own.thread) != thread
+            || sways && !object.last().is_write()
+            || number - from > LONGEST
+            || stand.counted > from
+        {
+            return false;
+        }
+        let stands = &self.lines[thread].stands[from as usize..];
+        let steps = stands.iter().skip(1).chain([stand]).take((number - from) as usize);
+        stands.iter().all(Stand::left)
+            && steps.map(|stand| &self.steps[stand.last as usize]).all(|step| {
+                use OpKind::{CompareExchange, Load, Local, NotifyAll, NotifyOne, Read, Rmw, Store, Write};
+                matches!(
+                    step.kind,
+                    Load | Store | Rmw | CompareExchange | Read | Write | NotifyOne | NotifyAll | Local
+                )
+            })
     }
 
     /// At least so many preemptions are in an execution that leads here and in which this thread has the last

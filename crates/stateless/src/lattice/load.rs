@@ -20,6 +20,11 @@ impl Lattice {
         self.decisions.truncate(common);
         self.decisions.extend_from_slice(&decisions[common..]);
         self.load(kept, most, script);
+        if std::mem::take(&mut self.mistaken) {
+            // Those who have waited for something are known from now on.
+            self.load(0, most, self.script(execution, 0));
+            debug_assert!(!self.mistaken, "nothing is taken for granted twice");
+        }
         kept
     }
 
@@ -114,7 +119,7 @@ impl Lattice {
     #[inline(always)]
     fn load_run<'a>(&mut self, script: &mut impl Script<'a>) {
         let [.., before, last] = &self.steps[..] else { return };
-        if self.has_yields {
+        if self.may_hold_back() {
             return;
         }
         let (thread, mut costs) = (last.thread, last.costs);
@@ -246,8 +251,11 @@ impl Lattice {
             let change = Change { object, writes: self.writes(&step, object), difference };
             self.changes.push(change);
             let object = &mut self.objects[object as usize];
+            debug_assert_eq!(object.last().step, index, "what a step changes it touches");
             object.word = object.word.wrapping_add(difference);
-            object.unwritten += u32::from(!change.writes);
+            if !change.writes {
+                self.mistaken |= object.stir(difference);
+            }
             affects |= object.waiters;
             calm &= change.writes;
         }
@@ -264,7 +272,8 @@ impl Lattice {
         }
         let own = next.next.iter().find(|pending| pending.thread == next.thread);
         let gate = own.map(|own| &own.gate).filter(|_| next.op.kind != OpKind::End);
-        self.load_stand(thread, row, joins, next.op.yields(), gate);
+        let held = self.may_be_held_back(&next);
+        self.load_stand(thread, row, joins, next.op.yields(), held, gate);
         if affects != 0 {
             self.look_again(affects);
         }
@@ -278,6 +287,30 @@ impl Lattice {
             }
         }
         true
+    }
+
+    /// Whether the fair bound may hold a thread back right after its step. Before the step it did not, so that all who could run
+    /// then have yielded nearly as often. It must be somebody whom the step has let go on.
+    #[inline]
+    fn may_be_held_back(&mut self, next: &Move<'_>) -> bool {
+        let Some(before) = self.lines[next.thread.index()].stands.last() else { return false };
+        self.yields.is_some_and(|bound| before.yields > bound) && self.lets_others_go_on(next)
+    }
+
+    /// Whether a step may let another thread go on. Of those that are not loaded yet it is taken for granted that they do not wait
+    /// for what nobody has waited for so far.
+    fn lets_others_go_on(&mut self, next: &Move<'_>) -> bool {
+        if !next.signals.is_empty() || next.next.len() > 1 {
+            return true;
+        }
+        for &(_, object, _) in next.changes {
+            let object = &mut self.objects[object as usize];
+            if object.waiters != 0 {
+                return true;
+            }
+            object.is_ignored = true;
+        }
+        false
     }
 
     /// Whether a thread knows all that was done to an object that its next access depends on.
@@ -459,6 +492,7 @@ impl Lattice {
         self.taken.truncate(threads);
         self.covered.truncate(threads);
         self.counted.truncate(threads);
+        self.most_yields = 0;
         let mut rows = 0;
         for (line, taken) in self.lines.iter_mut().zip(&self.taken) {
             line.stands.truncate(*taken as usize + 1);
@@ -466,6 +500,7 @@ impl Lattice {
             line.gates.truncate(stand.gates as usize);
             line.signals.truncate(line.signals.partition_point(|signal| (signal.0 as usize) < kept));
             rows = rows.max(stand.row as usize);
+            self.most_yields = self.most_yields.max(stand.yields);
         }
         self.clocks.truncate((rows + 1) * self.stride);
         self.arrive();

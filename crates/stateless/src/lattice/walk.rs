@@ -145,7 +145,7 @@ impl Lattice {
     pub(crate) fn slide_back(&mut self, thread: usize) -> Option<Slid> {
         let own = 1 << thread;
         let idle = (self.masks.enabled | self.masks.timed) & !own == 0;
-        if !idle || self.has_yields || !self.steps[self.last_event(thread) as usize].calm {
+        if !idle || self.may_hold_back() || !self.steps[self.last_event(thread) as usize].calm {
             return None;
         }
         let most = self.most?;
@@ -334,7 +334,7 @@ impl Lattice {
     /// What it costs to come here, and to go on with a thread, by the steps that are here in the order of the execution,
     /// but for the last run of steps of a thread of the frontier, which comes last; if that is within the budget.
     pub(crate) fn cost_in_order(&mut self, last: usize, next: usize, budget: u32) -> Option<u32> {
-        if self.has_yields {
+        if self.may_hold_back() {
             return None;
         }
         let end = self.latest(self.masks.frontier).map_or(0, |last| self.last_event(last) as usize + 1);
@@ -367,9 +367,7 @@ impl Lattice {
             }
         }
         if let Some(last) = left.checked_sub(1).map(|last| &self.steps[last]).filter(|_| cost <= budget) {
-            let last_thread = usize::from(last.thread);
-            cost +=
-                last.costs.run + u32::from(last_thread != next && self.can_go_on(last_thread) == Can::Now);
+            cost += last.costs.run + self.price(last.thread.into(), next);
         }
         std::mem::swap(&mut self.taken, &mut self.taken_before);
         for step in undone.drain(..) {
@@ -382,13 +380,20 @@ impl Lattice {
         (cost <= budget).then_some(cost)
     }
 
+    /// What it costs to go on with another thread than the one that took the last step, where nobody is held back.
+    #[inline(always)]
+    fn price(&self, last: usize, next: usize) -> u32 {
+        let preempts = last != next && self.can_go_on(last) == Can::Now && !self.stand(last).yielded();
+        u32::from(preempts)
+    }
+
     /// Takes a step back, as far as who can go on depends on it. Says what it costs to go on with a thread after it; more than
     /// the budget if it could not have been taken.
     #[inline(always)]
     fn undo(&mut self, step: usize, next: usize, budget: u32, undone: &mut Vec<u32>) -> u32 {
         let Step { thread, changed, .. } = self.steps[step];
         let thread = usize::from(thread);
-        let price = u32::from(thread != next && self.can_go_on(thread) == Can::Now);
+        let price = self.price(thread, next);
         self.taken[thread] -= 1;
         if changed != 0 {
             for &Change { object, difference, .. } in self.steps[step].changes(&self.changes) {
