@@ -505,6 +505,7 @@ impl ContextCost {
             }
         }
         let least = state.preempted(last, Runs::Last, budget);
+        debug_assert!(least <= budget || is_beyond(state, last, budget), "what is certain is so");
         (least > budget).then_some(least)
     }
 
@@ -541,6 +542,37 @@ impl ContextCost {
         let rank = rank.count_ones() as usize;
         (rank < ARRIVALS && budget + 1 < Costs::MANY).then_some(rank)
     }
+}
+
+/// Whether arriving in a state by the step of a thread is beyond the budget, by trying everything. That takes long, so it is done
+/// for one state in many, if it is not too large.
+fn is_beyond(state: &Lattice, last: usize, budget: u32) -> bool {
+    const MOST: usize = 30;
+    const ONE_IN: u128 = 64;
+    !state.hash.is_multiple_of(ONE_IN)
+        || state.len() > MOST
+        || arrival(&mut state.clone(), last, &mut HashedMap::default()) > budget
+}
+
+/// What arriving in a state by the step of a thread costs, by the recursion of the paper alone.
+fn arrival(state: &mut Lattice, last: usize, known: &mut HashedMap<u32>) -> u32 {
+    let key = state.hash ^ mix(state.name(last), 0);
+    if let Some(cost) = known.get(&key) {
+        return *cost;
+    }
+    let removed = state.remove(last);
+    let (allowed, preemptible) = state.allowed();
+    let mut cost = if state.len() == 0 { 0 } else { NEVER };
+    for before in each(state.frontier()) {
+        let price = u32::from(before != last && preemptible >> before & 1 == 1);
+        cost = cost.min(arrival(state, before, known).saturating_add(price));
+    }
+    if allowed >> last & 1 == 0 {
+        cost = NEVER;
+    }
+    state.put_back(last, &removed);
+    known.insert(key, cost);
+    cost
 }
 
 /// An arrival in a state whose costs are kept apart.
