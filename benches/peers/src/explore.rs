@@ -3,6 +3,7 @@
 use selvedge::Strategy;
 
 use crate::catalogue::CATALOGUE;
+use crate::clock::time;
 use crate::contenders::{Contender, Explored, Loom, Selvedge, Shuttle};
 use crate::table::{Table, grouped};
 
@@ -70,6 +71,36 @@ pub(crate) fn searches(most: u64) -> String {
             cells.push(explored.iter().find_map(|explored| explored.orders).map_or("?".into(), grouped));
             cells.extend(explored.map(cell));
         }
+        table.row(cells);
+    }
+    table.text()
+}
+
+/// The table of what they take.
+pub(crate) fn times(most: u64) -> String {
+    const SEARCHES: [Strategy; 3] = [Strategy::Icb, Strategy::Bpor, Strategy::CbPor];
+    let mut header = vec!["program".to_string()];
+    header.extend(SEARCHES.iter().flat_map(|name| [format!("{name}: executions"), "ms".into()]));
+    header.extend(SEARCHES.iter().map(|name| format!("{name}: µs")));
+    let mut table = Table::new(&header.iter().map(String::as_str).collect::<Vec<_>>());
+    for (index, entry) in CATALOGUE.iter().enumerate() {
+        let once = |strategy: Strategy| {
+            let program = Selvedge::PROGRAMS[index];
+            let (explored, nanoseconds) = time(|| Selvedge::explore_by((strategy, None), program, 2, most));
+            (nanoseconds, explored)
+        };
+        let mut best = SEARCHES.map(once);
+        for _ in 1..3 {
+            for (best, strategy) in best.iter_mut().zip(SEARCHES) {
+                best.0 = best.0.min(once(strategy).0);
+            }
+        }
+        let mut cells = vec![entry.name.to_string()];
+        for (nanoseconds, explored) in best {
+            cells.extend([cell(explored), format!("{:.1}", nanoseconds / 1e6)]);
+        }
+        let each = best.map(|(nanoseconds, explored)| nanoseconds / 1e3 / explored.executions as f64);
+        cells.extend(each.map(|each| format!("{each:.1}")));
         table.row(cells);
     }
     table.text()
