@@ -177,7 +177,11 @@ impl Lattice {
     #[inline(always)]
     pub(super) fn goes_on(&self, run: &mut PlainRun, next: &Plain<'_>) -> bool {
         let PlainRun { thread, stand, is_quiet } = run;
-        let waited = || next.writes && stand.has_unless() && stand.unless.0 as usize == next.object;
+        // Where it waited it was left as certainly as after the step only if what it waited for is as it was.
+        let waited = || {
+            let is_that = stand.has_unless() && stand.unless.0 as usize == next.object;
+            next.writes && is_that && self.is_as_it_was(*thread)
+        };
         if !(stand.left() || *is_quiet && waited()) {
             return false;
         }
