@@ -5,7 +5,9 @@
 //! are: where a thread stands now, if another has run since and nothing could have kept it from going on; and where it
 //! stood when it must have been interrupted between two of its steps. There it may have waited for a lock, if that is
 //! what it took next; then another thread was left while it held the lock, and the places where that one stood
-//! meanwhile are among those that are counted once.
+//! meanwhile are among those that are counted once. If it had itself touched the lock just before, it could go on
+//! then, and it was left where it stands or since that touch: these places are counted once too. A thread that has
+//! yielded is kept from going on by the fair bound only if its own last step has let somebody else go on.
 
 use selvedge_core::{ObjectId, OpKind};
 
