@@ -25,7 +25,7 @@ use crate::local_state::LocalStates;
 use crate::observe::Observer;
 use crate::program::{Error, Event, Execution, LocalEvent, Plan, Program, Site, Stop, StopKind};
 use crate::race::RaceDetector;
-use crate::record::{PointRecord, Record};
+use crate::record::{Before, PointRecord, Record};
 use crate::settings::Settings;
 use crate::strategy::{Choice, Finished, Point, Prefix, Report, Strategy};
 
@@ -108,8 +108,8 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     pub(crate) execution: Box<E>,
     pub(crate) settings: Settings<'p>,
     pub(crate) record: Record,
-    /// That of the execution before.
-    previous: Record,
+    /// What is left of that of the execution before.
+    before: Before,
     pub(crate) context: ContextBound,
     happens_before: HappensBefore,
     races: RaceDetector,
@@ -158,7 +158,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             execution,
             settings,
             record: Record::default(),
-            previous: Record::default(),
+            before: Before::default(),
             context: ContextBound::default(),
             happens_before: HappensBefore::default(),
             races: RaceDetector::default(),
@@ -418,19 +418,19 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         end
     }
 
+    /// Has the record be that of another execution, and says how much of what is to be noted of it is known.
+    fn begin_again(&mut self, prefix: &Prefix, keeps: bool) -> usize {
+        let keeps = keeps && self.clocks == self.has_cells;
+        self.record.begin_again(&prefix.decisions, keeps, self.observer.on, &mut self.before)
+    }
+
     fn run_once<const RECORDS: bool, C: Choose + ?Sized>(
         &mut self,
         prefix: &Prefix,
         choose: &mut C,
         trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
-        std::mem::swap(&mut self.record, &mut self.previous);
-        let noted = if RECORDS && !self.comparing && self.clocks == self.has_cells {
-            self.record.begin_as(&self.previous, &prefix.decisions, self.observer.on)
-        } else {
-            self.record.clear();
-            0
-        };
+        let noted = self.begin_again(prefix, RECORDS && !self.comparing);
         self.reached.clear();
         self.ended.at = None;
         self.context = ContextBound::default();
@@ -531,14 +531,11 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 }
                 // A value is chosen within a step that may have preempted already.
                 let preemptions = self.context.preemptions() + u32::from(arity > 0 && preempts);
-                if same
-                    && self
-                        .previous
-                        .points()
-                        .get(step)
-                        .is_some_and(|before| before.fingerprint != fingerprint)
+                let before = if same { self.before.get(step) } else { None };
+                if let Some((went, expected)) = before
+                    && expected != fingerprint
                 {
-                    let decisions = self.previous.decisions()[..=step].to_vec();
+                    let decisions = self.record.decisions().iter().copied().chain([went]).collect();
                     let prefix = Prefix::of(decisions);
                     return Err(counterexample::first_difference(self, &prefix, step, true));
                 }
@@ -588,7 +585,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     }
                 };
                 self.record.push(decision);
-                same = same && self.previous.decisions().get(step) == Some(&decision);
+                same = before.is_some_and(|(went, _)| went == decision);
                 if RECORDS {
                     if self.observer.on {
                         self.record.note_state(self.happens_before.hash());

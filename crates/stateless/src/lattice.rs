@@ -471,7 +471,7 @@ impl Lattice {
 
     /// Whether the execution was in this state.
     #[inline]
-    fn is_on_path(&self) -> bool {
+    pub(crate) fn is_on_path(&self) -> bool {
         self.length.checked_sub(1).is_none_or(|last| self.steps[last].after == self.hash)
     }
 

@@ -50,6 +50,22 @@ pub struct Record {
     details: Details,
 }
 
+/// How the execution before went on after what the one at hand has taken over of it.
+#[derive(Debug, Default)]
+pub(crate) struct Before {
+    first: usize,
+    /// Its decisions, and the fingerprints before them.
+    went: Vec<(Decision, u64)>,
+}
+
+impl Before {
+    /// A decision of it, and the fingerprint of all that happened before that.
+    #[inline]
+    pub(crate) fn get(&self, step: usize) -> Option<(Decision, u64)> {
+        self.went.get(step.checked_sub(self.first)?).copied()
+    }
+}
+
 /// What partial-order reduction needs to know of an execution.
 #[derive(Clone, Debug, Default)]
 struct Details {
@@ -91,19 +107,31 @@ impl Details {
         self.initial[object] = Some(word);
     }
 
-    /// Takes over what another execution has of its first decisions, which ours has too.
-    fn begin_as(&mut self, before: &Details, kept: usize) {
-        let begin = before.pending_at.get(kept).map_or(before.pending.len(), |begin| *begin as usize);
-        self.pending.extend_from_slice(&before.pending[..begin]);
-        self.pending_at.extend_from_slice(&before.pending_at[..kept]);
-        self.states.extend_from_slice(&before.states[..kept]);
-        self.names.extend_from_slice(&before.names[..before.states[kept - 1].threads as usize]);
-        let changes = before.changes.partition_point(|change| (change.0 as usize) < kept);
-        self.changes.extend_from_slice(&before.changes[..changes]);
-        let initial = before.initial.iter();
-        self.initial.extend(initial.map(|word| word.filter(|(step, _)| (*step as usize) < kept)));
-        let signals = before.signals.partition_point(|signal| (signal.0 as usize) < kept);
-        self.signals.extend_from_slice(&before.signals[..signals]);
+    /// Forgets all but what is known of the first decisions, so many, and there are more.
+    fn keep(&mut self, kept: usize) {
+        let begin = self.pending_at.get(kept).map_or(self.pending.len(), |begin| *begin as usize);
+        self.pending.truncate(begin);
+        self.pending_at.truncate(kept);
+        self.names.truncate(self.states[kept - 1].threads as usize);
+        self.states.truncate(kept);
+        let is_kept = |step: u32| (step as usize) < kept;
+        self.changes.truncate(self.changes.partition_point(|change| is_kept(change.0)));
+        for word in &mut self.initial {
+            *word = word.filter(|(step, _)| is_kept(*step));
+        }
+        self.signals.truncate(self.signals.partition_point(|signal| is_kept(signal.0)));
+        self.raced = None;
+    }
+
+    fn clear(&mut self) {
+        self.pending.clear();
+        self.pending_at.clear();
+        self.names.clear();
+        self.states.clear();
+        self.changes.clear();
+        self.initial.clear();
+        self.signals.clear();
+        self.raced = None;
     }
 
     /// Goes on as another execution did, up to before a decision of it, with what became known there.
@@ -246,35 +274,42 @@ impl Record {
         self.decisions.clear();
         self.points.clear();
         self.words.clear();
-        let details = &mut self.details;
-        details.pending.clear();
-        details.pending_at.clear();
-        details.names.clear();
-        details.states.clear();
-        details.changes.clear();
-        details.initial.clear();
-        details.signals.clear();
-        details.raced = None;
+        self.details.clear();
     }
 
-    /// Begins as an execution before did that begins with the same decisions, and says how many of them it has
-    /// now. Whole steps are taken over, and never the last decision: what that one led to may have been the end.
-    pub(crate) fn begin_as(&mut self, before: &Record, decisions: &[Decision], details: bool) -> usize {
-        self.clear();
-        let most = before.points.len().min(if details { before.details.states.len() } else { usize::MAX });
-        let theirs = &before.decisions[..most.saturating_sub(1)];
-        let mut kept = theirs.iter().zip(decisions).take_while(|(theirs, ours)| theirs == ours).count();
-        while kept > 0 && matches!(before.decisions[kept], Decision::Value(_)) {
+    /// Becomes the record of another execution, which is to begin with these decisions. Of those that this one begins with too,
+    /// what is noted is kept, if that is wanted; it says how many they are. Whole steps are kept, and never the last decision:
+    /// what that one led to may have been the end. How this one went on is noted, as far as the other may go the same way.
+    pub(crate) fn begin_again(
+        &mut self,
+        decisions: &[Decision],
+        keeps: bool,
+        details: bool,
+        before: &mut Before,
+    ) -> usize {
+        let common = self.decisions.iter().zip(decisions).take_while(|(ours, theirs)| ours == theirs).count();
+        let most = self.points.len().min(if details { self.details.states.len() } else { usize::MAX });
+        let mut kept = if keeps { common.min(most.saturating_sub(1)) } else { 0 };
+        while kept > 0 && matches!(self.decisions[kept], Decision::Value(_)) {
             kept -= 1;
         }
+        // Where it is to go another way, nothing is of interest that comes after.
+        let end = if common < decisions.len() { common + 1 } else { usize::MAX };
+        let went = self.decisions.iter().zip(&self.points).take(end).skip(kept);
+        before.first = kept;
+        before.went.clear();
+        before.went.extend(went.map(|(decision, point)| (*decision, point.fingerprint)));
         if kept == 0 {
+            self.clear();
             return 0;
         }
-        self.decisions.extend_from_slice(&before.decisions[..kept]);
-        self.points.extend_from_slice(&before.points[..kept]);
-        self.words.extend_from_slice(&before.words[..before.points[kept].enabled_at as usize]);
+        self.words.truncate(self.points[kept].enabled_at as usize);
+        self.points.truncate(kept);
+        self.decisions.truncate(kept);
         if details {
-            self.details.begin_as(&before.details, kept);
+            self.details.keep(kept);
+        } else {
+            self.details.clear();
         }
         kept
     }

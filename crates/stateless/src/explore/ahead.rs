@@ -134,14 +134,8 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         if !fits {
             return TakenOver::Not;
         }
-        std::mem::swap(&mut self.record, &mut self.previous);
-        if records && self.clocks == self.has_cells {
-            self.record.begin_as(&self.previous, &prefix.decisions, self.observer.on);
-        } else {
-            self.record.clear();
-        }
+        self.begin_again(prefix, records);
         if !self.record.can_go_on_as(theirs) {
-            std::mem::swap(&mut self.record, &mut self.previous);
             return TakenOver::Not;
         }
         self.was_taken_over = true;

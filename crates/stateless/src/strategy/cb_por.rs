@@ -680,12 +680,17 @@ impl Marks {
         if !self.cost.is_marked_here(&here) {
             self.mark(state, here);
         }
+        // Nothing is done any more but to load what comes next, and that begins anywhere on the path.
+        if state.is_on_path() {
+            self.back.clear();
+        }
+        self.return_to(state, 0);
     }
 
     /// Puts a state into H, and then every predecessor from which nothing new can be reached. A state that one step
-    /// leads to within the bound is as good as marked when that step is; it needs no place in the table.
+    /// leads to within the bound is as good as marked when that step is; it needs no place in the table. The walk ends
+    /// where it comes to, and the way back is noted.
     fn mark(&mut self, state: &mut Lattice, mut here: Here) {
-        let begin = self.back.len();
         loop {
             let within = self.arrivals_within(state, &mut here);
             if !within.is_power_of_two() || here.has_place() {
@@ -701,7 +706,9 @@ impl Marks {
                 let removed = state.remove(other);
                 let mut before = self.cost.look(state);
                 if self.settles(state, &mut before, removed.event) {
+                    let begin = self.back.len();
                     self.mark(state, before);
+                    self.return_to(state, begin);
                 }
                 state.put_back(other, &removed);
             }
@@ -725,11 +732,13 @@ impl Marks {
             }
             here = before;
         }
+    }
+
+    /// Goes back to where the walk over states was when the way there was so long.
+    fn return_to(&mut self, state: &mut Lattice, begin: usize) {
         while self.back.len() > begin {
             match self.back.pop() {
                 Some(Back::Over(last, removed)) => state.put_back(last, &removed),
-                // From where the walk began, nothing is done but to load what comes next.
-                Some(Back::To(_)) if self.back.is_empty() => {}
                 Some(Back::To(length)) => state.walk_to(length),
                 Some(Back::Along(slid)) => state.slide_on(&slid),
                 None => {}
