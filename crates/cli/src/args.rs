@@ -153,7 +153,7 @@ pub(crate) struct Options {
     /// What an executable reads from its standard input, which is empty otherwise
     #[arg(long, value_name = "FILE")]
     pub(crate) stdin: Option<PathBuf>,
-    /// How long, in real time, an executable may take from one scheduling point to the next (20s)
+    /// How long, in real time, a program may take from one scheduling point to the next (20s)
     #[arg(long, value_name = "TIME")]
     pub(crate) patience: Option<Time>,
     /// The values of __VERIFIER_nondet_* in an executable, both ends included (0..2)

@@ -12,6 +12,7 @@ use selvedge_stateless::{Coverage, Error, Explorer, Settings};
 use crate::Strategy;
 use crate::environment::Environment;
 use crate::progress::{self, INTERRUPTED, ProgressLine};
+use crate::pulse::{PATIENCE, Pulse};
 use crate::rt::{ClosureProgram, Options};
 
 /// Checks a closure with the default settings: every execution with at most 2 preemptions.
@@ -367,9 +368,10 @@ impl Checker {
             progress::catch_interrupts();
         }
         let settings = self.settings();
+        let pulse = Pulse::default();
         // The outcome, and whether it counts.
         let attempt = |options: Options| {
-            let program = ClosureProgram { body: f, options, stack_size: self.stack_size };
+            let program = ClosureProgram { body: f, options, stack_size: self.stack_size, pulse: &pulse };
             let mut explorer = match program.start() {
                 Ok(execution) => Explorer::with_execution(execution, settings),
                 Err(error) => return (Err(error.into()), true),
@@ -399,7 +401,20 @@ impl Checker {
         };
         let outcome = std::thread::scope(|scope| {
             let name = std::thread::current().name().unwrap_or("selvedge").to_string();
+            let (searching, ended) = std::sync::mpsc::channel::<()>();
+            let search = move || {
+                let _searching = searching;
+                search()
+            };
             let thread = std::thread::Builder::new().name(name).spawn_scoped(scope, search);
+            let patience = environment.patience.unwrap_or(PATIENCE);
+            if thread.is_ok() && !patience.is_zero() && pulse.is_missed(&ended, patience) {
+                pulse.complain(&subject, patience);
+                if environment.json.is_some() {
+                    // Who waits for the result would wait for ever.
+                    std::process::exit(2);
+                }
+            }
             match thread.map(std::thread::ScopedJoinHandle::join) {
                 Ok(Ok(result)) => result,
                 Ok(Err(payload)) => resume_unwind(payload),

@@ -27,6 +27,8 @@ pub(crate) struct Environment {
     pub(crate) json: Option<PathBuf>,
     pub(crate) quiet: bool,
     pub(crate) progress: Option<bool>,
+    /// How long a step may take; `None` where that is not given.
+    pub(crate) patience: Option<Duration>,
 }
 
 impl Environment {
@@ -55,6 +57,7 @@ impl Environment {
                 Some(text) => Err(format!("SELVEDGE_{name}={text}: expected 1 or 0")),
             }
         };
+        let time = |name: &str| variable(name).map(|text| duration(name, &text)).transpose();
         let strategy = variable("STRATEGY").map(|text| text.parse::<Strategy>()).transpose();
         let replay = variable("REPLAY").map(|text| text.parse::<Schedule>()).transpose();
         Ok(Environment {
@@ -65,7 +68,7 @@ impl Environment {
             strategy: strategy.map_err(|error| format!("SELVEDGE_STRATEGY: {error}"))?,
             race_mode: flag("RACE_MODE")?.unwrap_or(false),
             at_bound: flag("AT_BOUND")?.unwrap_or(false),
-            time: variable("TIME").map(|text| duration(&text)).transpose()?,
+            time: time("TIME")?,
             max_executions: number("MAX_EXECUTIONS")?,
             max_steps: number("MAX_STEPS")?.map(|steps| usize::try_from(steps).unwrap_or(usize::MAX)),
             seed: number("SEED")?,
@@ -73,12 +76,13 @@ impl Environment {
             json: variable("JSON").map(PathBuf::from),
             quiet: flag("QUIET")?.unwrap_or(false),
             progress: flag("PROGRESS")?,
+            patience: time("PATIENCE")?,
         })
     }
 }
 
 /// A time such as `30s`, `500ms`, `5m` or `1h`; a bare number is seconds.
-fn duration(text: &str) -> Result<Duration, String> {
+fn duration(name: &str, text: &str) -> Result<Duration, String> {
     let split =
         text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
     let (amount, unit) = text.split_at(split);
@@ -93,7 +97,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     amount
         .zip(seconds)
         .and_then(|(amount, seconds)| Duration::try_from_secs_f64(amount * seconds).ok())
-        .ok_or_else(|| format!("SELVEDGE_TIME={text}: expected a time such as 30s, 500ms, 5m or 1h"))
+        .ok_or_else(|| format!("SELVEDGE_{name}={text}: expected a time such as 30s, 500ms, 5m or 1h"))
 }
 
 #[cfg(test)]
@@ -109,6 +113,7 @@ mod tests {
         assert_eq!(read("PREEMPTIONS", "3").unwrap().preemptions, Some(3));
         assert_eq!(read("TIME", "1.5s").unwrap().time, Some(Duration::from_millis(1500)));
         assert_eq!(read("TIME", "5m").unwrap().time, Some(Duration::from_secs(300)));
+        assert_eq!(read("PATIENCE", "0").unwrap().patience, Some(Duration::ZERO));
         assert_eq!(read("STRATEGY", "pct").unwrap().strategy, Some(Strategy::Pct));
         assert!(read("RACE_MODE", "1").unwrap().race_mode);
     }
@@ -120,6 +125,7 @@ mod tests {
             ("PREEMPTIONS", "5000000000", "too large"),
             ("TIME", "soon", "such as 30s"),
             ("TIME", "-1s", "such as 30s"),
+            ("PATIENCE", "long", "such as 30s"),
             ("STRATEGY", "best", "there are icb"),
             ("REPLAY", "xyz", "copy the whole token"),
             ("RACE_MODE", "perhaps", "expected 1 or 0"),

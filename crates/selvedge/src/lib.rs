@@ -46,6 +46,7 @@ mod environment;
 pub mod future;
 pub mod hint;
 mod progress;
+mod pulse;
 pub mod rand;
 mod rt;
 pub mod sync;

@@ -24,7 +24,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
     files: "a .rs file that is an example, a test or a binary of a cargo package",
     accepts: |path| path.extension().is_some_and(|extension| extension == "rs"),
     filters: true,
-    options: &[STATELESS],
+    options: &[STATELESS, &["--patience"]],
     check,
 };
 

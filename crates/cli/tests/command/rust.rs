@@ -40,9 +40,9 @@ fn tests_are_chosen_by_name() {
 #[test]
 fn options_reach_the_library() {
     let words = "check examples/environment.rs --preemptions 3 --yields 1 --delays 2 --depth 90 --at-bound \
-                 --strategy icb --race-mode --max-executions 1000 --time 1.5m --seed 7";
+                 --strategy icb --race-mode --max-executions 1000 --time 1.5m --seed 7 --patience 5m";
     let seen = run(&words.split_whitespace().collect::<Vec<_>>(), 0);
-    let expected = "HOLDS: AT_BOUND=1 DELAYS=2 DEPTH=90 MAX_EXECUTIONS=1000 PREEMPTIONS=3 QUIET=1 \
+    let expected = "HOLDS: AT_BOUND=1 DELAYS=2 DEPTH=90 MAX_EXECUTIONS=1000 PATIENCE=300s PREEMPTIONS=3 QUIET=1 \
                     RACE_MODE=1 SEED=7 STRATEGY=icb TIME=90s YIELDS=1\n";
     assert!(seen.out.starts_with(expected), "{seen:?}");
     assert!(run(&["check", "examples/environment.rs"], 0).out.starts_with("HOLDS: QUIET=1\n"));

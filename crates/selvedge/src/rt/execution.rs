@@ -11,6 +11,8 @@ use selvedge_stateless::{
 
 use super::describe::{self, Value};
 use super::thread::{self, BodyEnd};
+use crate::pulse::Pulse;
+
 use super::{Gate, Handle, Options, Phase, Runtime, panic, set_current, site_of};
 
 /// A closure that is run again and again.
@@ -18,6 +20,7 @@ pub(crate) struct ClosureProgram<'a> {
     pub(crate) body: &'a (dyn Fn() + Send + Sync),
     pub(crate) options: Options,
     pub(crate) stack_size: usize,
+    pub(crate) pulse: &'a Pulse,
 }
 
 impl<'a> ClosureProgram<'a> {
@@ -29,7 +32,12 @@ impl<'a> ClosureProgram<'a> {
         panic::install_hook();
         let runtime = Box::into_raw(Box::new(Runtime::new(self.options, self.stack_size)));
         set_current(runtime);
-        Ok(Box::new(ClosureExecution { body: self.body, runtime: Handle(runtime), not_send: PhantomData }))
+        Ok(Box::new(ClosureExecution {
+            body: self.body,
+            runtime: Handle(runtime),
+            pulse: self.pulse,
+            not_send: PhantomData,
+        }))
     }
 }
 
@@ -43,6 +51,7 @@ impl Program for ClosureProgram<'_> {
 pub(crate) struct ClosureExecution<'a> {
     body: &'a (dyn Fn() + Send + Sync),
     runtime: Handle,
+    pulse: &'a Pulse,
     not_send: PhantomData<*mut ()>,
 }
 
@@ -185,7 +194,9 @@ impl Execution for ClosureExecution<'_> {
                 runtime.current
             }
         };
+        self.pulse.begin(thread.0, runtime.site);
         self.resume(thread);
+        self.pulse.end();
         let runtime = self.runtime.get();
         if let Some(stop) = runtime.stop.take() {
             Event::Stopped(runtime.performed, stop)
