@@ -8,8 +8,11 @@
 //! Each copy is with a *scout*: a thread with a process of its own that executions are forked from. A scout that
 //! comes to what another is running, or that the search catches up with, leaves, and is sent elsewhere.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -18,11 +21,11 @@ use selvedge_core::Decision;
 use selvedge_stateless::{Ahead as Copies, Explorer, Onward, Plan, Ran, Settings, Strategy};
 
 use crate::cores::Core;
-use crate::execution::{NativeExecution, course};
+use crate::execution::{NativeExecution, answer};
 use crate::launch::NativeProgram;
 
 /// All that decides what an execution does by itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Course {
     /// The decisions that it begins with, as the shared area has them.
     pub(crate) decisions: Vec<u32>,
@@ -31,12 +34,71 @@ pub(crate) struct Course {
     pub(crate) yields: Option<u32>,
 }
 
+impl Course {
+    /// Makes it that of a plan.
+    pub(crate) fn follow(&mut self, plan: &Plan<'_>) {
+        self.decisions.clear();
+        self.decisions.extend(packed(plan));
+        self.onward = plan.onward;
+        self.yields = plan.yields;
+    }
+
+    fn copy_from(&mut self, other: &Course) {
+        self.decisions.clone_from(&other.decisions);
+        self.onward = other.onward;
+        self.yields = other.yields;
+    }
+
+    fn key(&self) -> Key {
+        key(self.decisions.iter().copied(), self.onward, self.yields)
+    }
+}
+
+/// What an execution is looked up by. That two have the same is so rare that it may cost time.
+type Key = u64;
+
+fn key(decisions: impl Iterator<Item = u32>, onward: Onward, yields: Option<u32>) -> Key {
+    let (way, seed) = match onward {
+        Onward::Calmly => (0, 0),
+        Onward::Unknown => (1, 0),
+        Onward::AtRandom { seed } => (2, seed),
+        Onward::ByPriority { seed, longest, drops } => (3 | u64::from(drops) << 2 | longest << 34, seed),
+    };
+    let yields = yields.map_or(0, |yields| u64::from(yields) + 1);
+    let stir = |key: u64, word: u64| (key.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let key = decisions.fold(stir(stir(way, seed), yields), |key, decision| stir(key, u64::from(decision)));
+    key ^ key >> 32
+}
+
+/// The decisions of a plan, as the program is given them.
+fn packed<'a>(plan: &'a Plan<'_>) -> impl Iterator<Item = u32> + 'a {
+    plan.decisions.iter().chain(plan.likely).map(|decision| answer(*decision).pack())
+}
+
+/// Keys are hashes.
+#[derive(Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are words")
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+}
+
 /// So many bytes of executions are kept; then the oldest are forgotten.
 const MOST_KEPT: usize = 256 << 20;
 /// One that takes more is not kept.
 const LARGEST: usize = 16 << 20;
-/// So many that were used are kept for their memory.
-const SPARE: usize = 64;
+/// So many bytes of those that were used are kept for their memory.
+const MOST_SPARE: usize = 32 << 20;
 /// So much of what comes next a scout leaves to the search, to begin with and at most. The nearer it is, the sooner the
 /// search catches up with it; the farther, the later its executions are asked for, and the more has been learnt until then
 /// that may change them.
@@ -104,7 +166,7 @@ struct Post {
     /// The search that it is to run next.
     search: Option<Box<dyn Strategy + Send>>,
     /// What it runs just now.
-    running: Option<Arc<Course>>,
+    running: Option<Key>,
     /// How much it has run since it was sent here, and is to run at most.
     run: u32,
     most: u32,
@@ -119,18 +181,32 @@ struct Post {
     gone: bool,
 }
 
+/// An execution that was run.
+#[derive(Default)]
+struct Kept {
+    course: Course,
+    run: Arc<Ran>,
+}
+
+impl Kept {
+    fn size(&self) -> usize {
+        self.run.size() + size_of_val(&self.course.decisions[..])
+    }
+}
+
 #[derive(Default)]
 struct State {
     posts: Vec<Post>,
     /// What the search runs itself.
-    own: Option<Course>,
-    kept: HashMap<Arc<Course>, Arc<Ran>>,
+    own: Option<Key>,
+    kept: HashMap<Key, Kept, BuildHasherDefault<AsItIs>>,
     /// The keys of `kept`, and some that are no longer, oldest first.
-    order: VecDeque<Arc<Course>>,
+    order: VecDeque<Key>,
     /// The size of what is kept.
     bytes: usize,
-    /// Executions that were used, for their memory.
-    spare: Vec<Ran>,
+    /// Executions that were used, for their memory, and the size of that.
+    spare: Vec<Kept>,
+    spare_bytes: usize,
     /// So much of what comes next is left to the search.
     distance: u32,
     /// Whether the search waits for a scout.
@@ -140,39 +216,62 @@ struct State {
 
 impl State {
     /// Whether an execution has been run or is being run.
-    fn has(&self, course: &Course) -> bool {
-        self.kept.contains_key(course) || self.runner(course).is_some() || self.own.as_ref() == Some(course)
+    fn has(&self, key: Key) -> bool {
+        self.kept.contains_key(&key) || self.runner(key).is_some() || self.own == Some(key)
     }
 
     /// The scout that runs an execution.
-    fn runner(&self, course: &Course) -> Option<usize> {
-        self.posts.iter().position(|post| post.running.as_deref() == Some(course))
+    fn runner(&self, key: Key) -> Option<usize> {
+        self.posts.iter().position(|post| post.running == Some(key))
     }
 
-    fn keep(&mut self, course: Arc<Course>, run: Ran) {
+    fn keep(&mut self, key: Key, run: Kept) {
         if run.size() > LARGEST {
             return;
         }
         self.bytes += run.size();
-        self.order.push_back(course.clone());
-        if let Some(before) = self.kept.insert(course, Arc::new(run)) {
+        self.order.push_back(key);
+        if let Some(before) = self.kept.insert(key, run) {
             self.bytes -= before.size();
         }
         while self.bytes > MOST_KEPT
             && let Some(oldest) = self.order.pop_front()
         {
-            self.take(&oldest);
+            if let Some(run) = self.kept.remove(&oldest) {
+                self.bytes -= run.size();
+            }
         }
         // What was taken is forgotten in time.
         if self.order.len() > 2 * self.kept.len() + 64 {
-            self.order.retain(|course| self.kept.contains_key(course));
+            self.order.retain(|key| self.kept.contains_key(key));
         }
     }
 
-    fn take(&mut self, course: &Course) -> Option<Arc<Ran>> {
-        let run = self.kept.remove(course)?;
+    fn get(&self, key: Key, course: &Course) -> Option<&Kept> {
+        self.kept.get(&key).filter(|run| run.course == *course)
+    }
+
+    fn take(&mut self, key: Key, course: &Course) -> Option<Kept> {
+        self.get(key, course)?;
+        let run = self.kept.remove(&key)?;
         self.bytes -= run.size();
         Some(run)
+    }
+
+    /// Keeps the memory of one that was used, unless somebody still reads it.
+    fn spare(&mut self, mut run: Kept) {
+        let size = run.size();
+        if self.spare_bytes + size <= MOST_SPARE && Arc::get_mut(&mut run.run).is_some() {
+            self.spare_bytes += size;
+            self.spare.push(run);
+        }
+    }
+
+    /// Memory for another one.
+    fn memory(&mut self) -> Kept {
+        let memory = self.spare.pop().unwrap_or_default();
+        self.spare_bytes = self.spare_bytes.saturating_sub(memory.size());
+        memory
     }
 }
 
@@ -185,6 +284,8 @@ struct Shared {
     done: Condvar,
     /// How often one of these was said.
     said: AtomicU64,
+    /// Whether a scout waits to be sent somewhere.
+    idle: AtomicBool,
     /// Whether each job has a core of its own.
     alone: bool,
     /// One process is started after the other, so that none inherits what is meant for another.
@@ -236,7 +337,8 @@ impl Shared {
     ) -> Option<Box<dyn Strategy + Send>> {
         let is_new = |decisions: &[Decision], onward| {
             let plan = Plan { decisions, onward, yields, ..Plan::default() };
-            !self.lock().has(&course(&plan, Vec::new()))
+            let key = key(packed(&plan), onward, yields);
+            !self.lock().has(key)
         };
         let mut left = distance;
         let mut new = 0;
@@ -276,43 +378,45 @@ pub(crate) enum Go {
 pub(crate) struct Scout {
     shared: Arc<Shared>,
     number: usize,
+    /// What it runs just now, with memory for what is seen of it.
+    running: RefCell<Kept>,
 }
 
 impl Scout {
     /// An execution is asked for by the copy of the search.
     pub(crate) fn asks(&self, course: &Course) -> Go {
+        let key = course.key();
         let mut state = self.shared.lock();
-        let runner = state.runner(course);
+        let runner = state.runner(key);
         let post = &state.posts[self.number];
-        if state.ends
-            || post.leaves
-            || post.run >= post.most
-            || state.own.as_ref() == Some(course)
-            || runner.is_some()
-        {
+        if state.ends || post.leaves || post.run >= post.most || state.own == Some(key) || runner.is_some() {
             return Go::Leave;
         }
-        if let Some(run) = state.kept.get(course) {
-            return Go::Read(run.clone());
+        if let Some(run) = state.get(key, course) {
+            return Go::Read(run.run.clone());
         }
         let post = &mut state.posts[self.number];
         post.run += 1;
-        post.running = Some(Arc::new(course.clone()));
+        post.running = Some(key);
+        let mut memory = state.memory();
+        drop(state);
+        memory.course.copy_from(course);
+        self.running.replace(memory);
         Go::Run
     }
 
     /// The execution that was run has ended; it is kept unless there is something about it that the search had better
     /// see for itself.
-    fn has_run(&self, run: Option<&Explorer<'_, NativeExecution<'_>>>) {
-        let mut run = run.map(|run| (run, self.shared.lock().spare.pop().unwrap_or_default()));
-        if let Some((explorer, run)) = &mut run {
+    fn has_run(&self, explorer: Option<&Explorer<'_, NativeExecution<'_>>>) {
+        let mut run = self.running.take();
+        if let (Some(explorer), Some(run)) = (explorer, Arc::get_mut(&mut run.run)) {
             explorer.copy_last(run);
         }
         let mut state = self.shared.lock();
-        let course = state.posts[self.number].running.take();
-        if let (Some(course), Some((_, run))) = (course, run) {
+        let key = state.posts[self.number].running.take();
+        if let (Some(key), Some(_)) = (key, explorer) {
             self.shared.counts.run.fetch_add(1, Ordering::Relaxed);
-            state.keep(course, run);
+            state.keep(key, run);
         }
         if state.awaited {
             self.shared.say(&self.shared.done, &mut state);
@@ -336,6 +440,9 @@ impl Scout {
         let mut state = self.shared.lock();
         let post = &mut state.posts[self.number];
         post.idle = !post.gone;
+        if post.idle {
+            self.shared.idle.store(true, Ordering::Relaxed);
+        }
         if state.awaited {
             self.shared.say(&self.shared.done, &mut state);
         }
@@ -358,7 +465,7 @@ impl Scout {
         settings: Settings<'static>,
         core: Option<Core>,
     ) {
-        let scout = || Scout { shared: shared.clone(), number };
+        let scout = Rc::new(Scout { shared: shared.clone(), number, running: RefCell::default() });
         if let Some(core) = &core {
             // What a program sees of the cores does not depend on who starts it.
             core.leave();
@@ -367,13 +474,13 @@ impl Scout {
             let _one_by_one = shared.starting.lock().unwrap_or_else(PoisonError::into_inner);
             program.start()
         };
-        let Ok(zygote) = started else { return scout().is_gone() };
-        let execution = NativeExecution::new(program, zygote, Company::Scout(scout()), core);
+        let Ok(zygote) = started else { return scout.is_gone() };
+        let execution = NativeExecution::new(program, zygote, Company::Scout(scout.clone()), core);
         let mut explorer = Explorer::with_execution(Box::new(execution), settings);
-        while let Some(mut search) = scout().next() {
+        while let Some(mut search) = scout.next() {
             loop {
-                explorer.run_through(search.as_mut(), &mut |run| scout().has_run(run));
-                let Some(next) = scout().hops(search.as_ref(), settings.yields) else { break };
+                explorer.run_through(search.as_mut(), &mut |run| scout.has_run(run));
+                let Some(next) = scout.hops(search.as_ref(), settings.yields) else { break };
                 search = next;
             }
         }
@@ -407,7 +514,7 @@ pub(crate) enum Company {
     /// Scouts, that run executions ahead of it.
     Scouts(Pool),
     /// The search that it runs executions ahead of.
-    Scout(Scout),
+    Scout(Rc<Scout>),
 }
 
 /// The scouts of a search.
@@ -421,7 +528,7 @@ pub(crate) struct Pool {
     /// From the first execution on.
     eager: bool,
     /// The one that was used last.
-    used: Option<Arc<Ran>>,
+    used: Option<Kept>,
     /// When the first copy of the search was made, and how long making copies has taken since.
     began: Option<Instant>,
     copying: Duration,
@@ -434,6 +541,7 @@ impl Pool {
             work: Condvar::new(),
             done: Condvar::new(),
             said: AtomicU64::new(0),
+            idle: AtomicBool::new(false),
             alone: std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= jobs),
             starting: Mutex::new(()),
             counts,
@@ -459,9 +567,11 @@ impl Pool {
 
     /// Whether executions are to be run ahead, and there is a scout that waits to be sent somewhere.
     pub(crate) fn wants_more(&self) -> bool {
-        let copies = self.began.is_none_or(|began| self.copying * COPYING <= began.elapsed());
-        (self.looked_at >= FIRST && copies || self.eager)
-            && (self.scouts.is_empty() || self.shared.lock().posts.iter().any(|post| post.idle))
+        if !self.scouts.is_empty() && !self.shared.idle.load(Ordering::Relaxed) {
+            return false;
+        }
+        let copies = || self.began.is_none_or(|began| self.copying * COPYING <= began.elapsed());
+        self.eager || self.looked_at >= FIRST && copies()
     }
 
     /// Sends scouts that wait to where the search will come to.
@@ -477,6 +587,8 @@ impl Pool {
         if self.scouts.is_empty() {
             self.begin(program, core, settings);
         }
+        // Those that come to wait from now on are seen the next time.
+        self.shared.idle.store(false, Ordering::Relaxed);
         let posts = self.shared.lock().posts.len();
         for number in 0..posts {
             let Post { idle: true, run, most, sent, .. } = self.shared.lock().posts[number] else { continue };
@@ -490,7 +602,11 @@ impl Pool {
             let distance = state.distance;
             drop(state);
             let copying = Instant::now();
-            let Some(copy) = self.shared.copy(distance, settings.yields, copies) else { break };
+            let Some(copy) = self.shared.copy(distance, settings.yields, copies) else {
+                // There may be something the next time.
+                self.shared.idle.store(true, Ordering::Relaxed);
+                break;
+            };
             let copying = copying.elapsed().as_micros() as u32;
             let worth = copying.saturating_mul(COPYING) / (self.usual.as_micros() as u32).max(1);
             let most = MUCH * worth.clamp(LEAST_RUN, 1 << 12);
@@ -506,26 +622,40 @@ impl Pool {
     pub(crate) fn take(&mut self, course: &Course, program: &NativeProgram) -> Option<Arc<Ran>> {
         let shared = &self.shared;
         shared.counts.asked.fetch_add(1, Ordering::Relaxed);
+        let key = course.key();
+        let used = self.used.take();
         let mut state = shared.lock();
+        if let Some(used) = used {
+            state.spare(used);
+        }
+        if state.runner(key).is_some() {
+            state = self.await_run(state, key, program.how_patient() / 8);
+        }
+        let run = state.take(key, course);
+        state.own = run.is_none().then_some(key);
+        drop(state);
+        self.used = run;
+        let run = self.used.as_ref()?.run.clone();
+        shared.counts.used.fetch_add(1, Ordering::Relaxed);
+        Some(run)
+    }
+
+    /// Waits for the scout that runs an execution, and has it leave then.
+    fn await_run<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        key: Key,
+        limit: Duration,
+    ) -> MutexGuard<'a, State> {
         let began = Instant::now();
-        let limit = program.how_patient() / 8;
-        while let Some(runner) = state.runner(course) {
+        while let Some(runner) = state.runner(key) {
             state.posts[runner].leaves = true;
             let Some(left) = limit.checked_sub(began.elapsed()) else { break };
             state.awaited = true;
-            state = shared.wait(&shared.done, state, left);
+            state = self.shared.wait(&self.shared.done, state, left);
             state.awaited = false;
         }
-        let run = state.take(course);
-        state.own = run.is_none().then(|| course.clone());
-        if let Some(used) = std::mem::replace(&mut self.used, run.clone()).and_then(Arc::into_inner)
-            && state.spare.len() < SPARE
-        {
-            state.spare.push(used);
-        }
-        drop(state);
-        shared.counts.used.fetch_add(u64::from(run.is_some()), Ordering::Relaxed);
-        run
+        state
     }
 
     /// Starts the scouts.

@@ -511,14 +511,7 @@ impl<'a> NativeExecution<'a> {
     }
 }
 
-/// A plan as the program is given it; the decisions are added to these.
-pub(crate) fn course(plan: &Plan<'_>, mut decisions: Vec<u32>) -> Course {
-    let planned = plan.decisions.iter().chain(plan.likely);
-    decisions.extend(planned.map(|decision| answer(*decision).pack()));
-    Course { decisions, onward: plan.onward, yields: plan.yields }
-}
-
-fn answer(decision: Decision) -> Answer {
+pub(crate) fn answer(decision: Decision) -> Answer {
     match decision {
         Decision::Thread(thread) => Answer::Thread(thread.0),
         Decision::Value(value) => Answer::Value(value),
@@ -542,9 +535,7 @@ fn signal_name(signal: i32) -> &'static str {
 
 impl Execution for NativeExecution<'_> {
     fn plan(&mut self, plan: &Plan<'_>) {
-        let mut decisions = std::mem::take(&mut self.planned.decisions);
-        decisions.clear();
-        self.planned = course(plan, decisions);
+        self.planned.follow(plan);
         self.foreseen.clear();
         self.foreseen.extend(plan.foreseen.iter().map(|decision| answer(*decision).pack()));
         self.ends = plan.ends;
