@@ -8,7 +8,7 @@
 //! Each copy is with a *scout*: a thread with a process of its own that executions are forked from. A scout that
 //! comes to what another is running, or that the search catches up with, leaves, and is sent elsewhere.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
@@ -209,8 +209,6 @@ struct State {
     spare_bytes: usize,
     /// So much of what comes next is left to the search.
     distance: u32,
-    /// Whether the search waits for a scout.
-    awaited: bool,
     ends: bool,
 }
 
@@ -284,8 +282,10 @@ struct Shared {
     done: Condvar,
     /// How often one of these was said.
     said: AtomicU64,
-    /// Whether a scout waits to be sent somewhere.
+    /// Whether a scout waits to be sent somewhere, and whether the search waits for one. Both change under the lock, and
+    /// those that see it late see it the next time.
     idle: AtomicBool,
+    awaited: AtomicBool,
     /// Whether each job has a core of its own.
     alone: bool,
     /// One process is started after the other, so that none inherits what is meant for another.
@@ -326,6 +326,14 @@ impl Shared {
             return state;
         }
         what.wait_timeout(state, limit).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// The search waits until something is done.
+    fn await_scout<'a>(&'a self, state: MutexGuard<'a, State>, limit: Duration) -> MutexGuard<'a, State> {
+        self.awaited.store(true, Ordering::Relaxed);
+        let state = self.wait(&self.done, state, limit);
+        self.awaited.store(false, Ordering::Relaxed);
+        state
     }
 
     /// A copy of a search that leaves so much of what comes next and was not run to others.
@@ -380,6 +388,8 @@ pub(crate) struct Scout {
     number: usize,
     /// What it runs just now, with memory for what is seen of it.
     running: RefCell<Kept>,
+    /// That has been seen, and the search does not know of it yet.
+    has_news: Cell<bool>,
 }
 
 impl Scout {
@@ -387,6 +397,7 @@ impl Scout {
     pub(crate) fn asks(&self, course: &Course) -> Go {
         let key = course.key();
         let mut state = self.shared.lock();
+        self.tell(&mut state);
         let runner = state.runner(key);
         let post = &state.posts[self.number];
         if state.ends || post.leaves || post.run >= post.most || state.own == Some(key) || runner.is_some() {
@@ -406,20 +417,29 @@ impl Scout {
     }
 
     /// The execution that was run has ended; it is kept unless there is something about it that the search had better
-    /// see for itself.
+    /// see for itself. If the search does not wait for it, it is told when there is something to ask: each time that one
+    /// takes the lock after the other, memory goes from core to core.
     fn has_run(&self, explorer: Option<&Explorer<'_, NativeExecution<'_>>>) {
-        let mut run = self.running.take();
-        if let (Some(explorer), Some(run)) = (explorer, Arc::get_mut(&mut run.run)) {
+        if let (Some(explorer), Some(run)) = (explorer, Arc::get_mut(&mut self.running.borrow_mut().run)) {
             explorer.copy_last(run);
+            self.has_news.set(true);
+            if !self.shared.awaited.load(Ordering::Relaxed) {
+                return;
+            }
         }
-        let mut state = self.shared.lock();
-        let key = state.posts[self.number].running.take();
-        if let (Some(key), Some(_)) = (key, explorer) {
+        self.tell(&mut self.shared.lock());
+    }
+
+    /// Tells the search what became of the execution that was run.
+    fn tell(&self, state: &mut MutexGuard<'_, State>) {
+        let has_news = self.has_news.take();
+        let Some(key) = state.posts[self.number].running.take() else { return };
+        if has_news {
             self.shared.counts.run.fetch_add(1, Ordering::Relaxed);
-            state.keep(key, run);
+            state.keep(key, self.running.take());
         }
-        if state.awaited {
-            self.shared.say(&self.shared.done, &mut state);
+        if self.shared.awaited.load(Ordering::Relaxed) {
+            self.shared.say(&self.shared.done, state);
         }
     }
 
@@ -438,12 +458,13 @@ impl Scout {
     /// The next search to run; `None` when there will be none any more.
     fn next(&self) -> Option<Box<dyn Strategy + Send>> {
         let mut state = self.shared.lock();
+        self.tell(&mut state);
         let post = &mut state.posts[self.number];
         post.idle = !post.gone;
         if post.idle {
             self.shared.idle.store(true, Ordering::Relaxed);
         }
-        if state.awaited {
+        if self.shared.awaited.load(Ordering::Relaxed) {
             self.shared.say(&self.shared.done, &mut state);
         }
         loop {
@@ -465,8 +486,11 @@ impl Scout {
         settings: Settings<'static>,
         core: Option<Core>,
     ) {
-        let scout = Rc::new(Scout { shared: shared.clone(), number, running: RefCell::default() });
+        let (running, has_news) = (RefCell::default(), Cell::new(false));
+        let scout = Rc::new(Scout { shared: shared.clone(), number, running, has_news });
         if let Some(core) = &core {
+            // It is started by one that stays on another core, where it would wait for its turn.
+            core.enter();
             // What a program sees of the cores does not depend on who starts it.
             core.leave();
         }
@@ -490,6 +514,7 @@ impl Scout {
     /// somewhere takes longer. But such a copy knows nothing of what the search has learnt since it sent the scout.
     fn hops(&self, search: &dyn Strategy, yields: Option<u32>) -> Option<Box<dyn Strategy + Send>> {
         let mut state = self.shared.lock();
+        self.tell(&mut state);
         let post = &mut state.posts[self.number];
         if !post.leaves || post.hops == 0 || post.gone {
             return None;
@@ -542,6 +567,7 @@ impl Pool {
             done: Condvar::new(),
             said: AtomicU64::new(0),
             idle: AtomicBool::new(false),
+            awaited: AtomicBool::new(false),
             alone: std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= jobs),
             starting: Mutex::new(()),
             counts,
@@ -651,9 +677,7 @@ impl Pool {
         while let Some(runner) = state.runner(key) {
             state.posts[runner].leaves = true;
             let Some(left) = limit.checked_sub(began.elapsed()) else { break };
-            state.awaited = true;
-            state = self.shared.wait(&self.shared.done, state, left);
-            state.awaited = false;
+            state = self.shared.await_scout(state, left);
         }
         state
     }
@@ -672,9 +696,7 @@ impl Pool {
         }
         let mut state = self.shared.lock();
         while self.eager && !state.posts[..self.scouts.len()].iter().all(|post| post.idle || post.gone) {
-            state.awaited = true;
-            state = self.shared.wait(&self.shared.done, state, Duration::MAX);
-            state.awaited = false;
+            state = self.shared.await_scout(state, Duration::MAX);
         }
     }
 }
