@@ -387,7 +387,7 @@ pub(crate) struct Scout {
     shared: Arc<Shared>,
     number: usize,
     /// What it runs just now, with memory for what is seen of it.
-    running: RefCell<Kept>,
+    running: RefCell<Option<Kept>>,
     /// That has been seen, and the search does not know of it yet.
     has_news: Cell<bool>,
 }
@@ -412,7 +412,7 @@ impl Scout {
         let mut memory = state.memory();
         drop(state);
         memory.course.copy_from(course);
-        self.running.replace(memory);
+        self.running.replace(Some(memory));
         Go::Run
     }
 
@@ -420,7 +420,9 @@ impl Scout {
     /// see for itself. If the search does not wait for it, it is told when there is something to ask: each time that one
     /// takes the lock after the other, memory goes from core to core.
     fn has_run(&self, explorer: Option<&Explorer<'_, NativeExecution<'_>>>) {
-        if let (Some(explorer), Some(run)) = (explorer, Arc::get_mut(&mut self.running.borrow_mut().run)) {
+        if let (Some(explorer), Some(running)) = (explorer, self.running.borrow_mut().as_mut())
+            && let Some(run) = Arc::get_mut(&mut running.run)
+        {
             explorer.copy_last(run);
             self.has_news.set(true);
             if !self.shared.awaited.load(Ordering::Relaxed) {
@@ -434,9 +436,9 @@ impl Scout {
     fn tell(&self, state: &mut MutexGuard<'_, State>) {
         let has_news = self.has_news.take();
         let Some(key) = state.posts[self.number].running.take() else { return };
-        if has_news {
+        if let (true, Some(run)) = (has_news, self.running.take()) {
             self.shared.counts.run.fetch_add(1, Ordering::Relaxed);
-            state.keep(key, self.running.take());
+            state.keep(key, run);
         }
         if self.shared.awaited.load(Ordering::Relaxed) {
             self.shared.say(&self.shared.done, state);

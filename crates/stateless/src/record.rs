@@ -143,10 +143,12 @@ impl Details {
         self.states.extend_from_slice(&other.states[self.states.len()..to.min(other.states.len())]);
         let threads = other.states.get(to).map_or(other.names.len(), |state| state.threads as usize);
         self.names.extend_from_slice(&other.names[self.names.len()..threads]);
-        let changes = other.changes[self.changes.len()..].iter();
-        self.changes.extend(changes.take_while(|change| (change.0 as usize) < to));
-        let signals = other.signals[self.signals.len()..].iter();
-        self.signals.extend(signals.take_while(|signal| (signal.0 as usize) < to));
+        let changes = &other.changes[self.changes.len()..];
+        let until = changes.iter().take_while(|change| (change.0 as usize) < to).count();
+        self.changes.extend_from_slice(&changes[..until]);
+        let signals = &other.signals[self.signals.len()..];
+        let until = signals.iter().take_while(|signal| (signal.0 as usize) < to).count();
+        self.signals.extend_from_slice(&signals[..until]);
     }
 }
 
