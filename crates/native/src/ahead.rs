@@ -58,11 +58,12 @@ impl Course {
 type Key = u64;
 
 fn key(decisions: impl Iterator<Item = u32>, onward: Onward, yields: Option<u32>) -> Key {
+    // None is 0, which would stay so whatever is added.
     let (way, seed) = match onward {
-        Onward::Calmly => (0, 0),
+        Onward::Calmly => (4, 0),
         Onward::Unknown => (1, 0),
         Onward::AtRandom { seed } => (2, seed),
-        Onward::ByPriority { seed, longest, drops } => (3 | u64::from(drops) << 2 | longest << 34, seed),
+        Onward::ByPriority { seed, longest, drops } => (3 | u64::from(drops) << 3 | longest << 35, seed),
     };
     let yields = yields.map_or(0, |yields| u64::from(yields) + 1);
     let stir = |key: u64, word: u64| (key.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -725,5 +726,58 @@ impl Drop for Pool {
             // Its processes have ended with it, whatever became of it.
             let _ = scout.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn course(decisions: &[u32], onward: Onward, yields: Option<u32>) -> Course {
+        Course { decisions: decisions.to_vec(), onward, yields }
+    }
+
+    #[test]
+    fn courses_that_differ_have_other_keys() {
+        let at_random = |seed| Onward::AtRandom { seed };
+        let by_priority = |longest, drops| Onward::ByPriority { seed: 1, longest, drops };
+        let courses = [
+            course(&[], Onward::Calmly, None),
+            course(&[0], Onward::Calmly, None),
+            course(&[0, 0], Onward::Calmly, None),
+            course(&[0, 1], Onward::Calmly, None),
+            course(&[1, 0], Onward::Calmly, None),
+            course(&[], Onward::Calmly, Some(0)),
+            course(&[], Onward::Calmly, Some(1)),
+            course(&[], Onward::Unknown, None),
+            course(&[], at_random(0), None),
+            course(&[], at_random(1), None),
+            course(&[], by_priority(1, 1), None),
+            course(&[], by_priority(1, 2), None),
+            course(&[], by_priority(2, 1), None),
+        ];
+        for (number, course) in courses.iter().enumerate() {
+            assert!(courses[..number].iter().all(|other| other.key() != course.key()), "{course:?}");
+        }
+    }
+
+    #[test]
+    fn one_execution_is_not_taken_for_another_with_the_same_key() {
+        let (one, other) = (course(&[1], Onward::Calmly, None), course(&[2], Onward::Calmly, None));
+        let mut state = State::default();
+        let mut kept = Kept::default();
+        kept.course.copy_from(&one);
+        state.keep(7, kept);
+        assert!(state.has(7) && state.take(7, &other).is_none());
+        let kept = state.take(7, &one).expect("it was kept");
+        assert!(!state.has(7) && state.bytes == 0);
+        // Its memory is used again, unless somebody reads it.
+        let reader = kept.run.clone();
+        state.spare(kept);
+        assert!(state.spare.is_empty() && state.spare_bytes == 0);
+        state.spare(Kept { run: reader, ..Kept::default() });
+        assert_eq!(state.spare.len(), 1);
+        state.memory();
+        assert!(state.spare.is_empty() && state.spare_bytes == 0);
     }
 }
