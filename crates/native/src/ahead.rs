@@ -10,7 +10,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -74,24 +73,6 @@ fn key(decisions: impl Iterator<Item = u32>, onward: Onward, yields: Option<u32>
 /// The decisions of a plan, as the program is given them.
 fn packed<'a>(plan: &'a Plan<'_>) -> impl Iterator<Item = u32> + 'a {
     plan.decisions.iter().chain(plan.likely).map(|decision| answer(*decision).pack())
-}
-
-/// Keys are hashes.
-#[derive(Default)]
-struct AsItIs(u64);
-
-impl Hasher for AsItIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("keys are words")
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
-    }
 }
 
 /// So many bytes of executions are kept; then the oldest are forgotten.
@@ -200,7 +181,7 @@ struct State {
     posts: Vec<Post>,
     /// What the search runs itself.
     own: Option<Key>,
-    kept: HashMap<Key, Kept, BuildHasherDefault<AsItIs>>,
+    kept: HashMap<Key, Kept>,
     /// The keys of `kept`, and some that are no longer, oldest first.
     order: VecDeque<Key>,
     /// The size of what is kept.
