@@ -231,6 +231,8 @@ struct More {
 enum Forced {
     /// There may be.
     No,
+    /// No other thread could go on, and there was no other way to come there, whatever it costs.
+    Only,
     /// No other thread could go on.
     Alone,
     /// It would be beyond the bound for every other thread.

@@ -241,9 +241,11 @@ impl Lattice {
     /// was before that.
     #[inline(always)]
     pub(super) fn forced(&self, thread: usize, least: u32) -> Forced {
-        let others = (self.masks.enabled | self.masks.timed) & !(1 << thread);
+        let own = 1 << thread;
+        let others = (self.masks.enabled | self.masks.timed) & !own;
         match self.most {
             _ if !self.one_way => Forced::No,
+            _ if others | self.masks.frontier & !own == 0 => Forced::Only,
             _ if others == 0 => Forced::Alone,
             Some(most) if least >= most => Forced::Bound,
             _ => Forced::No,
@@ -536,6 +538,7 @@ impl Lattice {
         let others = allowed & !(1 << thread);
         let switch = last.costs.least + (preemptible >> last.thread & 1) as u32;
         let forced = match self.most {
+            _ if others | self.masks.frontier & !(1 << last.thread) == 0 => Forced::Only,
             _ if others == 0 => Forced::Alone,
             Some(most) if others >> last.thread & 1 == 0 && switch > most => Forced::Bound,
             _ => Forced::No,

@@ -27,8 +27,19 @@ struct Kept {
     /// Its first list in [`Trail::next`] is of the beginning.
     first: usize,
     stops: bool,
+    /// It is to be looked at again.
+    open: bool,
     /// Where the next one begins in each list.
     ends: Ends,
+}
+
+/// What one of the executions has of some steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    index: usize,
+    /// From the step of this number to that, or to the last.
+    pub(crate) begin: usize,
+    end: usize,
 }
 
 /// Places in the lists of a trail.
@@ -63,8 +74,14 @@ impl Trail {
     }
 
     /// Adds an execution whose first so many steps are those of the one that was added before; the script goes on
-    /// from there. It has so many threads, at most 64.
-    pub(crate) fn push<'a>(&mut self, common: usize, threads: usize, mut script: impl Script<'a>) {
+    /// from there. It has so many threads, at most 64, and is to be looked at again if it is open.
+    pub(crate) fn push<'a>(
+        &mut self,
+        common: usize,
+        threads: usize,
+        mut script: impl Script<'a>,
+        open: bool,
+    ) {
         let first = if common == 0 { script.first() } else { &[] };
         self.next.extend_from_slice(first);
         let mut stops = false;
@@ -95,18 +112,40 @@ impl Trail {
             names: self.names.len(),
             initials: self.initials.len(),
         };
-        self.executions.push(Kept { common, first: first.len(), stops, ends });
+        self.executions.push(Kept { common, first: first.len(), stops, open, ends });
     }
 
-    /// How many steps an execution has in common with the one of the index before, and the others.
-    pub(crate) fn get(&self, index: usize) -> (usize, Again<'_>) {
+    /// Goes through the executions that are open, or through all.
+    pub(crate) fn again(&mut self, all: bool, mut look: impl FnMut(&Self, &[Piece]) -> bool) {
+        // What the executions since the last one that was looked at have of the one at hand, in the order of the steps.
+        let mut pieces: Vec<Piece> = Vec::new();
+        for index in 0..self.executions.len() {
+            let Kept { common, open, .. } = self.executions[index];
+            while pieces.pop_if(|piece| piece.begin >= common).is_some() {}
+            if let Some(last) = pieces.last_mut() {
+                last.end = last.end.min(common);
+            }
+            pieces.push(Piece { index, begin: common, end: usize::MAX });
+            if open || all {
+                self.executions[index].open = look(self, &pieces);
+                pieces.clear();
+            }
+        }
+    }
+
+    /// A piece of an execution.
+    pub(crate) fn get(&self, piece: &Piece) -> Again<'_> {
+        let &Piece { index, begin: common, end } = piece;
         let kept = &self.executions[index];
         let begin = index.checked_sub(1).map_or(Ends::default(), |before| self.executions[before].ends);
         let ends = &kept.ends;
         let (first, next) = self.next[begin.next..ends.next].split_at(kept.first);
-        let script = Again {
-            steps: &self.steps[begin.steps..ends.steps],
-            stops: kept.stops,
+        let steps = &self.steps[begin.steps..ends.steps];
+        let count = steps.len().min(end - common);
+        let (steps, rest) = steps.split_at(count);
+        Again {
+            steps,
+            stops: kept.stops && rest.is_empty(),
             first,
             next,
             choices: &self.choices[begin.choices..ends.choices],
@@ -114,8 +153,7 @@ impl Trail {
             signals: &self.signals[begin.signals..ends.signals],
             names: &self.names[begin.names..ends.names],
             initials: &self.initials[begin.initials..ends.initials],
-        };
-        (kept.common, script)
+        }
     }
 }
 

@@ -18,6 +18,15 @@ pub(crate) struct Removed {
     adds: [u128; 2],
 }
 
+/// States of the execution that were passed over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passed {
+    /// The last of them, as a hash, in which the bound left no choice, and the thread whose step was taken there.
+    pub(crate) by_bound: Option<(u128, usize)>,
+    /// There is another way to come to one after that, beyond the bound.
+    pub(crate) open: bool,
+}
+
 /// Steps of a thread that were taken back at once, and what was true before.
 #[derive(Clone, Debug)]
 pub(crate) struct Slid {
@@ -240,18 +249,24 @@ impl Lattice {
         }
     }
 
-    /// Goes back from where the execution was, as long as it had to take the step that it took. Says whether that was
-    /// because of the bound anywhere.
-    pub(crate) fn go_back(&mut self) -> bool {
+    /// Goes back from where the execution was, as long as it had to take the step that it took.
+    pub(crate) fn go_back(&mut self) -> Passed {
         debug_assert!(self.is_on_path(), "the execution was here");
-        let steps = self.steps[..self.length].iter().rev().take_while(|step| step.forced != Forced::No);
-        let (mut count, mut by_bound) = (0, false);
-        for step in steps {
-            by_bound |= step.forced == Forced::Bound;
-            count += 1;
+        let mut passed = Passed { by_bound: None, open: false };
+        let mut length = self.length;
+        while let Some(step) = self.steps[..length].last() {
+            match step.forced {
+                Forced::No => break,
+                Forced::Bound if passed.by_bound.is_none() => {
+                    passed.by_bound = Some((self.hash_after(length - 1), step.thread.into()));
+                }
+                Forced::Alone => passed.open |= passed.by_bound.is_none(),
+                Forced::Only | Forced::Bound => {}
+            }
+            length -= 1;
         }
-        self.walk_to(self.length - count);
-        by_bound
+        self.walk_to(length);
+        passed
     }
 
     /// Goes to where the execution was after so many steps, from where it was too.

@@ -87,6 +87,15 @@ struct Marks {
     cut: bool,
     /// How to come back to where the walk over states began; empty but for its memory.
     back: Vec<Back>,
+    /// Whether there is another bound to come, and what lasts is kept for it.
+    lasting: bool,
+    /// Of the graph that was marked last there is something to be marked within a higher bound that does not follow from
+    /// what lasts.
+    open: bool,
+    /// The state that every execution begins in is exhausted.
+    exhausted: bool,
+    /// States were forgotten, and what lasts with them.
+    forgotten: bool,
 }
 
 /// A way back.
@@ -211,6 +220,10 @@ impl CbPor {
                     bound,
                     cut: false,
                     back: Vec::new(),
+                    lasting: most != Some(0),
+                    open: false,
+                    exhausted: false,
+                    forgotten: false,
                 },
                 common: 0,
             }),
@@ -227,7 +240,8 @@ impl CbPor {
     /// Goes to the last bound at once, or searches without one.
     pub fn at_bound(mut self) -> Self {
         self.bound = self.most;
-        self.walk.get_mut().marks.bound = self.most;
+        let marks = &mut self.walk.get_mut().marks;
+        (marks.bound, marks.lasting) = (self.most, false);
         self
     }
 
@@ -357,6 +371,7 @@ impl CbPor {
         self.bound = Some(bound);
         let Walk { state, marks, .. } = self.walk.get_mut();
         marks.bound = self.bound;
+        marks.lasting = Some(bound) != self.most;
         marks.cost.unmark_all();
         marks.cut = false;
         self.cut = false;
@@ -364,10 +379,16 @@ impl CbPor {
         self.decisions.clear();
         self.begun = false;
         state.clear();
-        for index in 0..self.terminals.len() {
-            let (common, script) = self.terminals.get(index);
-            state.load(common, marks.most(), script);
+        let all = std::mem::take(&mut marks.forgotten);
+        self.terminals.again(all, |terminals, pieces| {
+            for piece in pieces {
+                state.load(piece.begin, marks.most(), terminals.get(piece));
+            }
             marks.mark_all(state);
+            marks.open
+        });
+        if marks.exhausted {
+            marks.cost.mark(0);
         }
         state.clear();
     }
@@ -421,11 +442,13 @@ impl Strategy for CbPor {
                 wanted(&decisions, Onward::Calmly)
             })
         })?;
+        let mut walk = self.walk.clone();
+        walk.get_mut().marks.lasting = false;
         Some(Box::new(CbPor {
             decisions: self.decisions.clone(),
             path: self.path[..=at].to_vec(),
             begun: true,
-            walk: self.walk.clone(),
+            walk,
             names: self.names.clone(),
             terminals: Trail::default(),
             most: self.bound,
@@ -508,7 +531,7 @@ impl Strategy for CbPor {
         marks.mark_all(state);
         let more = self.bound.is_some_and(|bound| self.most.is_none_or(|most| bound < most));
         if more && self.terminals.len() < MOST_TERMINALS.min(marks.squares()) {
-            self.terminals.push(*common, record.threads(), state.script(execution, *common));
+            self.terminals.push(*common, record.threads(), state.script(execution, *common), marks.open);
             *common = usize::MAX;
         }
     }
@@ -668,8 +691,13 @@ impl Marks {
         if self.cost.has_more_than(most / 2) {
             let mut kept = HashedSet::default();
             self.cost.keep_prefixes(state, &mut kept, most / 4);
-            self.cost.forget();
+            self.forget();
         }
+    }
+
+    fn forget(&mut self) {
+        self.cost.forget();
+        self.forgotten = true;
     }
 
     /// Puts a terminal state, all of its graph, into H, and every state from which nothing new can be reached.
@@ -677,8 +705,9 @@ impl Marks {
         self.cost.begin(state);
         self.make_room(state);
         let here = self.cost.look(state);
+        self.open = false;
         if !self.cost.is_marked_here(&here) {
-            self.mark(state, here);
+            self.mark(state, here, self.lasting);
         }
         // Nothing is done any more but to load what comes next, and that begins anywhere on the path.
         if state.is_on_path() {
@@ -689,25 +718,30 @@ impl Marks {
 
     /// Puts a state into H, and then every predecessor from which nothing new can be reached. A state that one step
     /// leads to within the bound is as good as marked when that step is; it needs no place in the table. The walk ends
-    /// where it comes to, and the way back is noted.
-    fn mark(&mut self, state: &mut Lattice, mut here: Here) {
+    /// where it comes to, and the way back is noted. If there is another bound to come, it is said whether the state is
+    /// exhausted: everything behind it has been run, whatever it costs.
+    fn mark(&mut self, state: &mut Lattice, mut here: Here, mut exhausted: bool) {
         loop {
             let within = self.arrivals_within(state, &mut here);
             if !within.is_power_of_two() || here.has_place() {
                 self.cost.mark_here(&mut here);
             }
-            let Some(last) = state.latest(within) else { break };
+            self.open |= exhausted && here.frontier != within;
+            let Some(last) = state.latest(within) else {
+                self.exhausted |= exhausted && state.len() == 0;
+                break;
+            };
             let others = within & !(1 << last);
             if others != 0 && self.cost.has_more_than(self.most_states) {
                 // Already the prefixes of this one graph are too many.
-                self.cost.forget();
+                self.forget();
             }
             for other in each(others) {
                 let removed = state.remove(other);
                 let mut before = self.cost.look(state);
-                if self.settles(state, &mut before, removed.event) {
+                if let Some(exhausted) = self.settles(state, &mut before, removed.event, exhausted) {
                     let begin = self.back.len();
-                    self.mark(state, before);
+                    self.mark(state, before, exhausted);
                     self.return_to(state, begin);
                 }
                 state.put_back(other, &removed);
@@ -715,7 +749,15 @@ impl Marks {
             let mut last = last;
             let length = state.len();
             if here.was_run(last) {
-                self.cut |= state.go_back();
+                let passed = state.go_back();
+                self.cut |= passed.by_bound.is_some();
+                if exhausted {
+                    self.open |= passed.open;
+                    if let Some((before, thread)) = passed.by_bound {
+                        self.open |= !self.cost.lasts_from(before, thread);
+                        exhausted = false;
+                    }
+                }
             } else if others == 0 {
                 self.back.extend(state.slide_back(last).map(Back::Along));
             }
@@ -725,11 +767,10 @@ impl Marks {
             }
             let removed = state.remove(last);
             let mut before = self.cost.look(state);
-            let settled = self.settles(state, &mut before, removed.event);
+            let settled = self.settles(state, &mut before, removed.event, exhausted);
             self.back.push(Back::Over(last, removed));
-            if !settled {
-                break;
-            }
+            let Some(is_exhausted) = settled else { break };
+            exhausted = is_exhausted;
             here = before;
         }
     }
@@ -767,20 +808,43 @@ impl Marks {
         within
     }
 
-    /// Notes that the step of an event leads from a state into H. Says whether the state is to be put into H too: every
-    /// step from it leads there or exceeds the bound.
-    fn settles(&mut self, state: &mut Lattice, here: &mut Here, event: usize) -> bool {
+    /// Notes that the step of an event leads from a state into H, to one that may be exhausted. Says whether the state
+    /// is to be put into H too, because every step from it leads there or exceeds the bound, and whether it is exhausted then.
+    fn settles(
+        &mut self,
+        state: &mut Lattice,
+        here: &mut Here,
+        event: usize,
+        mut exhausted: bool,
+    ) -> Option<bool> {
         if self.cost.is_marked_here(here) {
-            return false;
+            return None;
         }
         let thread = state.step(event).0.index();
         let leads_on = self.cost.all_values_lead_on(state, event);
         let others = self.cost.unmarked(state, here) & !(Threads::from(leads_on) << thread);
         let settled = !each(others).any(|thread| self.within(state, here, thread));
         self.cut |= settled && others != 0;
+        if exhausted {
+            exhausted = self.last(state, here, event, thread);
+        }
         if !settled && leads_on {
             self.cost.step_leads_on(state, here, thread);
         }
-        settled
+        settled.then_some(exhausted)
+    }
+
+    /// Notes that the step of an event leads from a state to an exhausted one. Says whether the state is exhausted too.
+    fn last(&mut self, state: &Lattice, here: &mut Here, event: usize, thread: usize) -> bool {
+        if !state.choices(event).is_empty() {
+            // What is known of values does not last.
+            self.open = true;
+            return false;
+        }
+        let exhausted = self.cost.is_exhausted(here, thread);
+        if !(exhausted && here.allowed == 1 << thread) && !self.cost.lasts(here, thread) {
+            self.open = true;
+        }
+        exhausted
     }
 }

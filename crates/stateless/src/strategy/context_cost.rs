@@ -265,13 +265,13 @@ impl ContextCost {
 
     /// Whether a state is marked.
     pub(crate) fn is_marked(&self, hash: u128) -> bool {
-        self.states.marks(hash).is_some_and(|state| state.is_marked())
+        self.states.is_marked(hash)
     }
 
     /// The steps from a state that lead to marked ones.
     #[inline]
     pub(crate) fn marked(&self, state: u128) -> Marked<'_> {
-        Marked { costs: self, state, into: self.states.marks(state).map_or(0, |state| state.into) }
+        Marked { costs: self, state, into: self.states.leads(state) }
     }
 
     /// Takes all marks away.
@@ -293,11 +293,45 @@ impl ContextCost {
     /// Notes that a thread's step leads from a state to a marked one, whatever values it chooses.
     pub(crate) fn step_leads_on(&mut self, state: &Lattice, here: &mut Here, thread: usize) {
         match self.number_of[thread] {
-            number if number < THREADS => self.place(here).into |= 1 << number,
+            number if number < THREADS => self.place(here).leads_on(1 << number),
             _ => {
                 self.steps.young.insert(step(here.hash, state.name(thread), 0));
             }
         }
+    }
+
+    /// Whether everything behind a state has been run, whatever it costs, if that is so of what comes after a thread's
+    /// next step.
+    #[inline]
+    pub(crate) fn is_exhausted(&self, here: &Here, thread: usize) -> bool {
+        let others = here.allowed & !(1 << thread);
+        if others == 0 {
+            return true;
+        }
+        let Some(at) = here.at else { return false };
+        let lasting = self.states.lasting(at);
+        each(others).all(|other| self.number_of[other] < THREADS && lasting >> self.number_of[other] & 1 == 1)
+    }
+
+    /// Notes that a thread's step leads from a state that is looked at to one behind which everything has been run.
+    /// Says whether that has a place in the table.
+    pub(crate) fn lasts(&mut self, here: &mut Here, thread: usize) -> bool {
+        let at = *here.at.get_or_insert_with(|| self.states.find(here.hash));
+        self.lasts_at(at, thread)
+    }
+
+    /// The same for any state.
+    pub(crate) fn lasts_from(&mut self, state: u128, thread: usize) -> bool {
+        let at = self.states.find(state);
+        self.lasts_at(at, thread)
+    }
+
+    fn lasts_at(&mut self, at: At, thread: usize) -> bool {
+        let number = self.number_of[thread];
+        if number < THREADS {
+            self.states.last(at, 1 << number);
+        }
+        number < THREADS
     }
 
     /// Notes that the step of an event, with the values that it chose, leads from a state to a marked one. Says whether
@@ -355,7 +389,7 @@ impl ContextCost {
     /// The threads that can be chosen in a state and whose steps do not lead to a marked one.
     #[inline]
     pub(crate) fn unmarked(&mut self, state: &Lattice, here: &Here) -> Threads {
-        let into = here.at.map_or(0, |at| self.states.at(at).into);
+        let into = here.at.map_or(0, |at| self.states.at(at).leads());
         if self.same && here.allowed >> THREADS == 0 {
             return here.allowed & !Threads::from(into);
         }

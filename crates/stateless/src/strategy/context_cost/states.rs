@@ -16,7 +16,7 @@ pub(super) struct State {
     /// In two halves, which need no more room than they take.
     hash: (u64, u64),
     /// The threads whose next step leads to a marked state.
-    pub(super) into: u16,
+    into: u16,
     /// The epoch that this and the mark are of; 0 where there is no state.
     epoch: u8,
     /// See [`MARKED`] and [`YOUNG`].
@@ -39,6 +39,17 @@ impl State {
     #[inline]
     pub(super) fn is_marked(&self) -> bool {
         self.flags & MARKED != 0
+    }
+
+    #[inline]
+    pub(super) fn leads(&self) -> u16 {
+        self.into
+    }
+
+    /// Notes that the next steps of these threads lead to marked states.
+    #[inline]
+    pub(super) fn leads_on(&mut self, threads: u16) {
+        self.into |= threads;
     }
 
     /// Marks the state. Says whether it was not marked before.
@@ -95,6 +106,8 @@ pub(super) struct States {
     table: Vec<State>,
     /// For each place in it, a part of the hash of the state that is there, or 0.
     tags: Vec<u8>,
+    /// For each place in it, the threads whose next step leads to a marked state in every epoch from then on.
+    lasting: Vec<u16>,
     length: usize,
     /// How many of them are young.
     young: usize,
@@ -103,7 +116,14 @@ pub(super) struct States {
 
 impl Default for States {
     fn default() -> Self {
-        States { table: vec![State::default(); 64], tags: vec![0; 64], length: 0, young: 0, epoch: 1 }
+        States {
+            table: vec![State::default(); 64],
+            tags: vec![0; 64],
+            lasting: vec![0; 64],
+            length: 0,
+            young: 0,
+            epoch: 1,
+        }
     }
 }
 
@@ -119,15 +139,17 @@ impl States {
 
     /// Forgets those that were not looked at since this was last done.
     pub(super) fn forget(&mut self) {
-        let mut kept: Vec<State> =
-            self.table.iter().filter(|state| state.flags & YOUNG != 0).copied().collect();
+        let all = self.table.iter().copied().zip(self.lasting.iter().copied());
+        let kept: Vec<(State, u16)> = all.filter(|(state, _)| state.flags & YOUNG != 0).collect();
         self.table.fill(State::default());
         self.tags.fill(0);
+        self.lasting.fill(0);
         (self.length, self.young) = (0, 0);
-        for state in &mut kept {
+        for (mut state, lasting) in kept {
             state.flags &= !YOUNG;
             let (Ok(slot) | Err(slot)) = self.slot(state.hash());
-            self.add(slot, *state);
+            let slot = self.add(slot, state);
+            self.lasting[slot] = lasting;
         }
     }
 
@@ -146,11 +168,31 @@ impl States {
         }
     }
 
-    /// A state and the marks that it has, if there are any.
+    /// Whether a state is marked.
+    pub(super) fn is_marked(&self, hash: u128) -> bool {
+        let state = self.slot(hash).map(|slot| &self.table[slot]);
+        state.is_ok_and(|state| state.epoch == self.epoch && state.is_marked())
+    }
+
+    /// The threads whose next step leads from a state to a marked one.
     #[inline]
-    pub(super) fn marks(&self, hash: u128) -> Option<&State> {
-        let state = &self.table[self.slot(hash).ok()?];
-        Some(state).filter(|state| state.epoch == self.epoch)
+    pub(super) fn leads(&self, hash: u128) -> u16 {
+        let Ok(slot) = self.slot(hash) else { return 0 };
+        let state = &self.table[slot];
+        if state.epoch == self.epoch { state.into } else { self.lasting[slot] }
+    }
+
+    /// Those whose next step does so in every epoch from now on, of a state that was found.
+    #[inline]
+    pub(super) fn lasting(&self, at: At) -> u16 {
+        self.lasting[self.now(at)]
+    }
+
+    /// Notes that the next steps of these threads do so, from a state that was found.
+    pub(super) fn last(&mut self, at: At, threads: u16) {
+        let slot = self.now(at);
+        self.lasting[slot] |= threads;
+        self.table[slot].into |= threads;
     }
 
     /// A state that is there.
@@ -168,7 +210,7 @@ impl States {
         if state.epoch != self.epoch {
             state.epoch = self.epoch;
             state.flags &= !MARKED;
-            state.into = 0;
+            state.into = self.lasting[slot];
         }
         if state.flags & YOUNG == 0 {
             state.flags |= YOUNG;
@@ -209,9 +251,15 @@ impl States {
     /// A state that was found.
     #[inline]
     pub(super) fn at(&mut self, at: At) -> &mut State {
-        let state = &self.table[at.slot];
-        let slot = if state.hash() == at.hash && state.epoch != 0 { at.slot } else { self.found(at.hash) };
+        let slot = self.now(at);
         &mut self.table[slot]
+    }
+
+    /// The place of a state that was found.
+    #[inline]
+    fn now(&self, at: At) -> usize {
+        let state = &self.table[at.slot];
+        if state.hash() == at.hash && state.epoch != 0 { at.slot } else { self.found(at.hash) }
     }
 
     #[cold]
@@ -225,25 +273,28 @@ impl States {
         let length = self.table.len();
         self.table.resize(length * 2, State::default());
         self.tags.resize(length * 2, 0);
+        self.lasting.resize(length * 2, 0);
         // From a place that is empty on, so that what comes before an entry in its way has been put where it belongs.
         let empty = self.tags.iter().position(|tag| *tag == 0).expect("there is room");
         for slot in (empty..empty + length).map(|slot| slot % length) {
             if std::mem::take(&mut self.tags[slot]) != 0 {
                 let state = std::mem::take(&mut self.table[slot]);
+                let lasting = std::mem::take(&mut self.lasting[slot]);
                 let (Ok(to) | Err(to)) = self.slot(state.hash());
                 self.tags[to] = tag(state.hash());
                 self.table[to] = state;
+                self.lasting[to] = lasting;
             }
         }
     }
 
-    /// Takes all marks away.
+    /// Takes all marks away, and all steps to marked states but those that last.
     pub(super) fn unmark_all(&mut self) {
         if self.epoch == u8::MAX {
-            for state in &mut self.table {
+            for (state, lasting) in self.table.iter_mut().zip(&self.lasting) {
                 state.epoch = state.epoch.min(1);
                 state.flags &= !MARKED;
-                state.into = 0;
+                state.into = *lasting;
             }
             self.epoch = 1;
         }
@@ -268,20 +319,20 @@ mod tests {
         let first = states.find(hash(0));
         for number in 0..1000 {
             let at = states.find(hash(number));
-            states.at(at).into = number as u16;
+            states.at(at).leads_on(number as u16);
             assert!(states.at(at).mark());
         }
         assert_eq!((states.len(), states.young()), (1000, 1000));
         assert!(states.at(first).is_marked(), "although the table has grown");
         for _ in 0..600 {
             states.unmark_all();
-            assert!(states.marks(hash(7)).is_none());
+            assert!(!states.is_marked(hash(7)) && states.leads(hash(7)) == 0);
             let at = states.find(hash(7));
             assert!(states.at(at).mark());
-            assert!(states.marks(hash(7)).is_some_and(State::is_marked));
+            assert!(states.is_marked(hash(7)));
         }
         let at = states.get(hash(999)).expect("it was added");
-        assert_eq!((states.at(at).into, states.at(at).is_marked(), states.len()), (0, false, 1000));
+        assert_eq!((states.at(at).leads(), states.at(at).is_marked(), states.len()), (0, false, 1000));
         assert!(states.get(hash(1001)).is_none());
     }
 
@@ -291,7 +342,7 @@ mod tests {
         let hash = |number: u128| number.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
         for number in 0..100 {
             let at = states.find(hash(number));
-            states.at(at).into = number as u16;
+            states.at(at).leads_on(number as u16);
             states.at(at).mark();
         }
         states.forget();
@@ -305,12 +356,10 @@ mod tests {
         states.forget();
         assert_eq!((states.len(), states.young()), (11, 0));
         for number in 0..200 {
-            let marks = states.marks(hash(number)).map(|state| (state.into, state.is_marked()));
-            let kept = match number {
-                0..10 => Some((number as u16, true)),
-                100 => Some((0, false)),
-                _ => None,
-            };
+            let is_kept = number < 10 || number == 100;
+            assert_eq!(states.slot(hash(number)).is_ok(), is_kept, "{number}");
+            let marks = (states.leads(hash(number)), states.is_marked(hash(number)));
+            let kept = if number < 10 { (number as u16, true) } else { (0, false) };
             assert_eq!(marks, kept, "{number}");
         }
     }
