@@ -529,8 +529,9 @@ impl Strategy for CbPor {
         let Walk { state, marks, common } = walk;
         marks.longest = marks.longest.map(|longest| longest.max(record.len()));
         marks.mark_all(state);
-        let more = self.bound.is_some_and(|bound| self.most.is_none_or(|most| bound < most));
-        if more && self.terminals.len() < MOST_TERMINALS.min(marks.squares()) {
+        // Of those that are not open all that is needed lasts, as long as nothing is forgotten.
+        let needed = marks.lasting && (marks.open || marks.forgotten || marks.longest.is_some());
+        if needed && self.terminals.len() < MOST_TERMINALS.min(marks.squares()) {
             self.terminals.push(*common, record.threads(), state.script(execution, *common), marks.open);
             *common = usize::MAX;
         }
