@@ -164,6 +164,20 @@ fn spin_loop() {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
+/// So many threads that each take one lock so many times.
+pub(crate) fn locks(threads: usize, rounds: usize) {
+    let lock = Arc::new(Mutex::new(0));
+    let work = move |lock: &Mutex<usize>| (0..rounds).for_each(|_| *lock.lock().unwrap() += 1);
+    let others: Vec<_> = (1..threads)
+        .map(|_| {
+            let lock = lock.clone();
+            thread::spawn(move || work(&lock))
+        })
+        .collect();
+    work(&lock);
+    others.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
 /// Two threads with so many steps each, half of them on a lock, of which few conflict.
 pub(crate) fn two_threads(steps: usize) {
     let shared = Arc::new((AtomicUsize::new(0), Mutex::new(0)));

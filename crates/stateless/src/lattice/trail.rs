@@ -229,3 +229,72 @@ fn take<'a, T>(list: &mut &'a [T], count: usize) -> &'a [T] {
     *list = rest;
     first
 }
+
+#[cfg(test)]
+mod tests {
+    use selvedge_core::{Access, ObjectId, OpKind};
+
+    use super::super::{Lattice, Written};
+    use super::*;
+
+    /// An execution of two threads beside the first, in this order; what each step does follows from its place.
+    fn execution(order: &[usize]) -> Written {
+        let mut taken = [0; 3];
+        let steps = order.iter().map(|thread| {
+            taken[*thread] += 1;
+            let object = ObjectId::new(taken[*thread] % 2);
+            let (kind, access) =
+                if *thread == 1 { (OpKind::Store, Access::Write) } else { (OpKind::Load, Access::Read) };
+            (*thread, Op::on(kind, access, object))
+        });
+        Written::new(3, 0, &steps.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn executions_are_what_they_were_whichever_are_passed_over() {
+        let orders: [&[usize]; 6] = [
+            &[1, 1, 1, 2, 2, 2],
+            &[1, 1, 2, 1, 2, 2],
+            &[1, 1, 2, 2, 1, 2],
+            &[1, 2, 1, 1, 2, 2],
+            &[1, 2, 1, 2, 2, 1],
+            &[2, 2, 2, 1, 1, 1],
+        ];
+        let executions = orders.map(execution);
+        for wanted in 1_u32..1 << orders.len() {
+            let is_open = |index: usize| wanted >> index & 1 == 1;
+            let mut trail = Trail::default();
+            for (index, execution) in executions.iter().enumerate() {
+                let before = index.checked_sub(1).map_or(&[][..], |before| orders[before]);
+                let common = before.iter().zip(orders[index]).take_while(|(a, b)| a == b).count();
+                // The first step of all of them creates the threads.
+                let common = if index == 0 { 0 } else { common + 1 };
+                let mut script = execution.script();
+                (0..common).for_each(|_| assert!(script.next(&mut Vec::new()).is_some()));
+                trail.push(common, 3, script, is_open(index));
+            }
+            let mut open = (0..orders.len()).filter(|index| is_open(*index));
+            let mut state = Lattice::default();
+            trail.again(false, |trail, pieces| {
+                for piece in pieces {
+                    state.load(piece.begin, None, trail.get(piece));
+                }
+                let mut whole = Lattice::default();
+                whole.load(0, None, executions[open.next().expect("it is open")].script());
+                assert_eq!((state.len(), state.hash), (whole.len(), whole.hash));
+                assert_eq!(state.frontier(), whole.frontier());
+                assert!((0..state.len()).all(|step| state.step(step) == whole.step(step)));
+                false
+            });
+            assert!(open.next().is_none());
+            let mut all = 0;
+            trail.again(true, |_, pieces| {
+                assert_eq!(pieces.len(), 1);
+                all += 1;
+                false
+            });
+            assert_eq!(all, orders.len());
+            trail.again(false, |_, _| unreachable!("none is open any more"));
+        }
+    }
+}

@@ -18,7 +18,11 @@
 //!    Algorithm 1 puts states into H when it first visits them, so there every step is tried that its context bound
 //!    allows.
 //! 3. A step that ends the execution (a violation) happens after everything.
-//! 4. Terminal graphs are kept, so that the next bound need not run them again: they are marked anew.
+//! 4. What was run within a bound is not run again within the next one. A state is *exhausted* if everything behind it has
+//!    been run, whatever that costs; that does not depend on the bound, so that steps to such states stay known. All
+//!    other marks end with their bound: they rest on a step that exceeded it, by one, and that the next one allows. What
+//!    else is in H within the next bound comes from other ways to exhausted states that it allows. Terminal graphs with
+//!    prefixes of that kind are kept, and marked anew.
 //! 5. A state that one step leads to within the bound is not put into H itself: that the step leads there says the
 //!    same. `Mark` goes back over all steps of the execution at once that were the only ones within the bound.
 //! 6. When the table has grown past a limit, states that were not looked at for longest are taken out of H, prefixes of
@@ -60,7 +64,7 @@ pub struct CbPor {
     walk: RefCell<Walk>,
     /// The names of the threads of the last execution.
     names: Vec<u64>,
-    /// The terminal graphs that were reached, for the next bound.
+    /// Terminal graphs that were reached and are needed within higher bounds.
     terminals: Trail,
 }
 

@@ -337,6 +337,39 @@ mod tests {
     }
 
     #[test]
+    fn some_steps_lead_on_in_every_epoch() {
+        let mut states = States::default();
+        let hash = |number: u128| number.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+        let lasting = |number: u128| if number % 3 == 0 { number as u16 } else { 0 };
+        for number in 0..1000 {
+            let at = states.find(hash(number));
+            states.at(at).leads_on(1 << 15);
+            states.last(at, lasting(number));
+            assert_eq!(
+                (states.leads(hash(number)), states.lasting(at)),
+                (1 << 15 | lasting(number), lasting(number))
+            );
+        }
+        // So often that epochs begin again.
+        for _ in 0..300 {
+            states.unmark_all();
+            assert!((0..1000).all(|number| states.leads(hash(number)) == lasting(number)));
+            let at = states.find(hash(7));
+            states.at(at).leads_on(2);
+        }
+        for number in 0..500 {
+            assert_eq!(states.get(hash(number)).map(|at| states.lasting(at)), Some(lasting(number)));
+        }
+        states.forget();
+        states.unmark_all();
+        (0..500).for_each(|number| assert!(states.get(hash(number)).is_some()));
+        states.forget();
+        for number in 0..1000 {
+            assert_eq!(states.leads(hash(number)), if number < 500 { lasting(number) } else { 0 });
+        }
+    }
+
+    #[test]
     fn what_was_not_looked_at_is_forgotten() {
         let mut states = States::default();
         let hash = |number: u128| number.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
