@@ -847,9 +847,9 @@ impl Marks {
             return false;
         }
         let exhausted = self.cost.is_exhausted(here, thread);
-        if !(exhausted && here.allowed == 1 << thread) && !self.cost.lasts(here, thread) {
-            self.open = true;
-        }
+        // Where there is no other step this is seen again at once.
+        let is_kept = exhausted && here.allowed == 1 << thread || self.cost.lasts(here, thread);
+        self.open |= !is_kept;
         exhausted
     }
 }

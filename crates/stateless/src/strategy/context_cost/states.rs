@@ -340,7 +340,7 @@ mod tests {
     fn some_steps_lead_on_in_every_epoch() {
         let mut states = States::default();
         let hash = |number: u128| number.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
-        let lasting = |number: u128| if number % 3 == 0 { number as u16 } else { 0 };
+        let lasting = |number: u128| if number.is_multiple_of(3) { number as u16 } else { 0 };
         for number in 0..1000 {
             let at = states.find(hash(number));
             states.at(at).leads_on(1 << 15);
