@@ -91,14 +91,14 @@ struct Marks {
     cut: bool,
     /// How to come back to where the walk over states began; empty but for its memory.
     back: Vec<Back>,
-    /// Whether there is another bound to come, and what lasts is kept for it.
-    lasting: bool,
+    /// Whether there is another bound to come.
+    more: bool,
     /// Of the graph that was marked last there is something to be marked within a higher bound that does not follow from
     /// what lasts.
     open: bool,
     /// The state that every execution begins in is exhausted.
     exhausted: bool,
-    /// States were forgotten, and what lasts with them.
+    /// States have been forgotten, and what lasts with them.
     forgotten: bool,
 }
 
@@ -224,7 +224,7 @@ impl CbPor {
                     bound,
                     cut: false,
                     back: Vec::new(),
-                    lasting: most != Some(0),
+                    more: most != Some(0),
                     open: false,
                     exhausted: false,
                     forgotten: false,
@@ -245,7 +245,7 @@ impl CbPor {
     pub fn at_bound(mut self) -> Self {
         self.bound = self.most;
         let marks = &mut self.walk.get_mut().marks;
-        (marks.bound, marks.lasting) = (self.most, false);
+        (marks.bound, marks.more) = (self.most, false);
         self
     }
 
@@ -375,7 +375,7 @@ impl CbPor {
         self.bound = Some(bound);
         let Walk { state, marks, .. } = self.walk.get_mut();
         marks.bound = self.bound;
-        marks.lasting = Some(bound) != self.most;
+        marks.more = Some(bound) != self.most;
         marks.cost.unmark_all();
         marks.cut = false;
         self.cut = false;
@@ -383,8 +383,7 @@ impl CbPor {
         self.decisions.clear();
         self.begun = false;
         state.clear();
-        let all = std::mem::take(&mut marks.forgotten);
-        self.terminals.again(all, |terminals, pieces| {
+        self.terminals.again(marks.forgotten, |terminals, pieces| {
             for piece in pieces {
                 state.load(piece.begin, marks.most(), terminals.get(piece));
             }
@@ -447,7 +446,7 @@ impl Strategy for CbPor {
             })
         })?;
         let mut walk = self.walk.clone();
-        walk.get_mut().marks.lasting = false;
+        walk.get_mut().marks.more = false;
         Some(Box::new(CbPor {
             decisions: self.decisions.clone(),
             path: self.path[..=at].to_vec(),
@@ -534,8 +533,7 @@ impl Strategy for CbPor {
         marks.longest = marks.longest.map(|longest| longest.max(record.len()));
         marks.mark_all(state);
         // Of those that are not open all that is needed lasts, as long as nothing is forgotten.
-        let needed = marks.lasting && (marks.open || marks.forgotten || marks.longest.is_some());
-        if needed && self.terminals.len() < MOST_TERMINALS.min(marks.squares()) {
+        if marks.more && marks.open && self.terminals.len() < MOST_TERMINALS.min(marks.squares()) {
             self.terminals.push(*common, record.threads(), state.script(execution, *common), marks.open);
             *common = usize::MAX;
         }
@@ -702,7 +700,7 @@ impl Marks {
 
     fn forget(&mut self) {
         self.cost.forget();
-        self.forgotten = true;
+        (self.forgotten, self.open) = (true, true);
     }
 
     /// Puts a terminal state, all of its graph, into H, and every state from which nothing new can be reached.
@@ -710,9 +708,11 @@ impl Marks {
         self.cost.begin(state);
         self.make_room(state);
         let here = self.cost.look(state);
-        self.open = false;
+        // Where memory is short there is no room for what lasts, and what is forgotten is needed again.
+        let lasts = !self.forgotten && self.longest.is_none();
+        self.open = !lasts;
         if !self.cost.is_marked_here(&here) {
-            self.mark(state, here, self.lasting);
+            self.mark(state, here, self.more && lasts);
         }
         // Nothing is done any more but to load what comes next, and that begins anywhere on the path.
         if state.is_on_path() {
