@@ -477,6 +477,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         let hashes = RECORDS && (coverage > Coverage::Executions || self.observer.on);
         // What is noted of steps includes what they add to the state.
         let notes_actions = RECORDS && self.observer.on;
+        // It is taken from there as long as states are not counted: they are from the last step of the prefix on.
+        let is_counted = counts_states && noted >= self.prefix_length;
+        let known_actions = if notes_actions && !is_counted { noted } else { 0 };
         let counts_local_states = coverage >= Coverage::LocalStates;
         let mut fingerprint = 0_u64;
         // As long as this goes as the execution before did, it must look the same.
@@ -635,7 +638,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 self.fair.yielded(current);
             }
             if hashes {
-                if is_noted && notes_actions && !counts_states {
+                if step < known_actions {
                     self.happens_before.step_again(current, &op, self.record.action(step));
                 } else {
                     let action = self.happens_before.step(current, &op);
