@@ -10,6 +10,9 @@ pub(super) const THREADS: u32 = 16;
 /// So many arrivals have one.
 pub(super) const ARRIVALS: usize = 4;
 
+/// So many tags are looked at together.
+const TOGETHER: usize = 8;
+
 /// What is known of a state. Sets of threads are by their numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct State {
@@ -104,7 +107,8 @@ pub(super) struct At {
 pub(super) struct States {
     /// With open addressing; its length is a power of two.
     table: Vec<State>,
-    /// For each place in it, a part of the hash of the state that is there, or 0.
+    /// For each place in it, a part of the hash of the state that is there, with the highest bit set, or 0. The first few come
+    /// once more at the end, so that so many follow every one as are looked at together.
     tags: Vec<u8>,
     /// For each place in it, the threads whose next step leads to a marked state in every epoch from then on.
     lasting: Vec<u16>,
@@ -118,7 +122,7 @@ impl Default for States {
     fn default() -> Self {
         States {
             table: vec![State::default(); 64],
-            tags: vec![0; 64],
+            tags: vec![0; 64 + TOGETHER - 1],
             lasting: vec![0; 64],
             length: 0,
             young: 0,
@@ -154,17 +158,52 @@ impl States {
     }
 
     /// The place of a state, if it has one; else the one that it would have.
-    #[inline]
     fn slot(&self, hash: u128) -> Result<usize, usize> {
-        let tag = tag(hash);
-        let last = self.tags.len() - 1;
+        let first = |tags: u64| tags.trailing_zeros() as usize / 8;
+        let last = self.table.len() - 1;
         let mut slot = hash as usize & last;
         loop {
-            match self.tags[slot] {
-                0 => return Err(slot),
-                other if other == tag && self.table[slot].hash() == hash => return Ok(slot),
-                _ => slot = (slot + 1) & last,
+            let (mut same, empty) = self.tags(slot, hash);
+            while same != 0 {
+                let at = (slot + first(same)) & last;
+                if self.table[at].hash() == hash {
+                    return Ok(at);
+                }
+                same &= same - 1;
             }
+            if empty != 0 {
+                return Err((slot + first(empty)) & last);
+            }
+            slot = (slot + TOGETHER) & last;
+        }
+    }
+
+    /// Of the tags from a place on: those that may be that of a state, up to the first that is empty; and the empty ones.
+    /// Each is the highest bit of a byte.
+    #[inline]
+    fn tags(&self, slot: usize, hash: u128) -> (u64, u64) {
+        const LOWEST: u64 = u64::from_le_bytes([1; TOGETHER]);
+        const HIGHEST: u64 = LOWEST << 7;
+        let tags = self.tags[slot..].first_chunk().copied().map_or(0, u64::from_le_bytes);
+        let other = tags ^ LOWEST * u64::from(tag(hash));
+        let empty = !tags & HIGHEST;
+        let same = other.wrapping_sub(LOWEST) & !other & HIGHEST & (empty ^ empty.wrapping_sub(1));
+        (same, empty)
+    }
+
+    /// Whether it is seen at once that a state has no place.
+    #[inline]
+    fn lacks(&self, hash: u128) -> bool {
+        let (same, empty) = self.tags(hash as usize & (self.table.len() - 1), hash);
+        same == 0 && empty != 0
+    }
+
+    /// Notes a part of the hash of the state that is in a place, or 0.
+    #[inline]
+    fn set_tag(&mut self, slot: usize, tag: u8) {
+        self.tags[slot] = tag;
+        if slot < TOGETHER - 1 {
+            self.tags[self.table.len() + slot] = tag;
         }
     }
 
@@ -177,6 +216,9 @@ impl States {
     /// The threads whose next step leads from a state to a marked one.
     #[inline]
     pub(super) fn leads(&self, hash: u128) -> u16 {
+        if self.lacks(hash) {
+            return 0;
+        }
         let Ok(slot) = self.slot(hash) else { return 0 };
         let state = &self.table[slot];
         if state.epoch == self.epoch { state.into } else { self.lasting[slot] }
@@ -198,6 +240,9 @@ impl States {
     /// A state that is there.
     #[inline]
     pub(super) fn get(&mut self, hash: u128) -> Option<At> {
+        if self.lacks(hash) {
+            return None;
+        }
         let at = At { hash, slot: self.slot(hash).ok()? };
         self.renew(at.slot);
         Some(at)
@@ -243,7 +288,7 @@ impl States {
             slot = self.slot(state.hash()).expect_err("it is new");
         }
         self.length += 1;
-        self.tags[slot] = tag(state.hash());
+        self.set_tag(slot, tag(state.hash()));
         self.table[slot] = state;
         slot
     }
@@ -272,16 +317,19 @@ impl States {
     fn grow(&mut self) {
         let length = self.table.len();
         self.table.resize(length * 2, State::default());
+        self.tags.truncate(length);
         self.tags.resize(length * 2, 0);
+        self.tags.extend_from_within(..TOGETHER - 1);
         self.lasting.resize(length * 2, 0);
         // From a place that is empty on, so that what comes before an entry in its way has been put where it belongs.
         let empty = self.tags.iter().position(|tag| *tag == 0).expect("there is room");
         for slot in (empty..empty + length).map(|slot| slot % length) {
-            if std::mem::take(&mut self.tags[slot]) != 0 {
+            if self.tags[slot] != 0 {
+                self.set_tag(slot, 0);
                 let state = std::mem::take(&mut self.table[slot]);
                 let lasting = std::mem::take(&mut self.lasting[slot]);
                 let (Ok(to) | Err(to)) = self.slot(state.hash());
-                self.tags[to] = tag(state.hash());
+                self.set_tag(to, tag(state.hash()));
                 self.table[to] = state;
                 self.lasting[to] = lasting;
             }
