@@ -155,9 +155,8 @@ impl Lattice {
             };
             let index = self.steps.len() as u32;
             let number = self.taken[usize::from(thread)];
-            let hash = || {
-                action_hash(name, u64::from(number) + 1, &next.op, 0, last.writes + u32::from(next.writes))
-            };
+            let hash =
+                || action_hash(name, u64::from(number) + 1, next.op, 0, last.writes + u32::from(next.writes));
             let action = next.action.unwrap_or_else(hash);
             debug_assert_eq!(action, hash(), "the engine has added the same");
             let touch = Touch { action, object: next.object as u32, writes: next.writes };

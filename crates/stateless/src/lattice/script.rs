@@ -35,7 +35,7 @@ pub(crate) struct Move<'a> {
 /// others but for its word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain<'a> {
-    pub(super) op: Op,
+    pub(super) op: &'a Op,
     pub(super) object: usize,
     pub(super) writes: bool,
     pub(super) after: u128,
@@ -53,7 +53,7 @@ impl<'a> Plain<'a> {
     #[inline(always)]
     pub(super) fn new(
         thread: ThreadId,
-        op: &Op,
+        op: &'a Op,
         after: u128,
         action: Option<u128>,
         decisions: u32,
@@ -73,7 +73,7 @@ impl<'a> Plain<'a> {
             && op.kind != OpKind::End
             && next.thread == thread;
         plain.then_some(Plain {
-            op: *op,
+            op,
             object: object.index(),
             writes,
             after,

@@ -74,14 +74,8 @@ impl Trail {
     }
 
     /// Adds an execution whose first so many steps are those of the one that was added before; the script goes on
-    /// from there. It has so many threads, at most 64, and is to be looked at again if it is open.
-    pub(crate) fn push<'a>(
-        &mut self,
-        common: usize,
-        threads: usize,
-        mut script: impl Script<'a>,
-        open: bool,
-    ) {
+    /// from there. It has so many threads, at most 64. It is open: it is to be looked at again.
+    pub(crate) fn push<'a>(&mut self, common: usize, threads: usize, mut script: impl Script<'a>) {
         let first = if common == 0 { script.first() } else { &[] };
         self.next.extend_from_slice(first);
         let mut stops = false;
@@ -112,10 +106,10 @@ impl Trail {
             names: self.names.len(),
             initials: self.initials.len(),
         };
-        self.executions.push(Kept { common, first: first.len(), stops, open, ends });
+        self.executions.push(Kept { common, first: first.len(), stops, open: true, ends });
     }
 
-    /// Goes through the executions that are open, or through all.
+    /// Goes through the executions that are open, or through all, and is told whether each is open from now on.
     pub(crate) fn again(&mut self, all: bool, mut look: impl FnMut(&Self, &[Piece]) -> bool) {
         // What the executions since the last one that was looked at have of the one at hand, in the order of the steps.
         let mut pieces: Vec<Piece> = Vec::new();
@@ -271,8 +265,15 @@ mod tests {
                 let common = if index == 0 { 0 } else { common + 1 };
                 let mut script = execution.script();
                 (0..common).for_each(|_| assert!(script.next(&mut Vec::new()).is_some()));
-                trail.push(common, 3, script, is_open(index));
+                trail.push(common, 3, script);
             }
+            let mut index = 0;
+            trail.again(false, |_, pieces| {
+                assert_eq!(pieces.len(), 1);
+                index += 1;
+                is_open(index - 1)
+            });
+            assert_eq!(index, orders.len());
             let mut open = (0..orders.len()).filter(|index| is_open(*index));
             let mut state = Lattice::default();
             trail.again(false, |trail, pieces| {
@@ -287,14 +288,13 @@ mod tests {
                 false
             });
             assert!(open.next().is_none());
+            trail.again(false, |_, _| unreachable!("none is open any more"));
             let mut all = 0;
             trail.again(true, |_, pieces| {
-                assert_eq!(pieces.len(), 1);
-                all += 1;
-                false
+                all += pieces.len();
+                true
             });
             assert_eq!(all, orders.len());
-            trail.again(false, |_, _| unreachable!("none is open any more"));
         }
     }
 }

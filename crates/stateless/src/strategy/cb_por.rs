@@ -534,7 +534,7 @@ impl Strategy for CbPor {
         marks.mark_all(state);
         // Of those that are not open all that is needed lasts, as long as nothing is forgotten.
         if marks.more && marks.open && self.terminals.len() < MOST_TERMINALS.min(marks.squares()) {
-            self.terminals.push(*common, record.threads(), state.script(execution, *common), marks.open);
+            self.terminals.push(*common, record.threads(), state.script(execution, *common));
             *common = usize::MAX;
         }
     }
