@@ -185,7 +185,7 @@ impl States {
         const LOWEST: u64 = u64::from_le_bytes([1; TOGETHER]);
         const HIGHEST: u64 = LOWEST << 7;
         let tags = self.tags[slot..].first_chunk().copied().map_or(0, u64::from_le_bytes);
-        let other = tags ^ LOWEST * u64::from(tag(hash));
+        let other = tags ^ (LOWEST * u64::from(tag(hash)));
         let empty = !tags & HIGHEST;
         let same = other.wrapping_sub(LOWEST) & !other & HIGHEST & (empty ^ empty.wrapping_sub(1));
         (same, empty)
