@@ -565,7 +565,8 @@ impl Strategy for CbPor {
     }
 
     fn cut(&self) -> bool {
-        self.cut || self.walk.borrow().marks.cut
+        let marks = &self.walk.borrow().marks;
+        (self.cut || marks.cut) && !marks.exhausted
     }
 
     fn in_order(&self) -> bool {
