@@ -269,6 +269,7 @@ impl Case {
     /// Every terminal order that an execution within the bound has, exactly once; and over all bounds together.
     pub(crate) fn once_within_bounds(&self, name: Named) -> Verified {
         let most = self.brute.most_preemptions();
+        let all = self.brute.orders_within(u32::MAX);
         for bound in 0..=most + 1 {
             let found = self.search(self.within(name, bound, true).as_mut())?;
             let orders = self.brute.orders_within(bound);
@@ -276,11 +277,13 @@ impl Case {
             equal("executions", found.executions, orders as u64)?;
             let violated = self.least_violation().is_some_and(|least| least <= bound);
             equal("violation", found.violation.is_some(), violated)?;
+            let found = self.search(self.within(name, bound, false).as_mut())?;
+            equal(&format!("orders over all bounds to {bound}"), found.orders.len(), orders)?;
+            equal("executions over all bounds", found.executions, orders as u64)?;
+            if found.complete {
+                equal("all orders", orders, all)?;
+            }
         }
-        let found = self.search(self.within(name, most + 1, false).as_mut())?;
-        let orders = self.brute.orders_within(u32::MAX);
-        equal("all orders", found.orders.len(), orders)?;
-        equal("executions over all bounds", found.executions, orders as u64)?;
         let settings = Settings { keep_going: false, ..self.settings() };
         let found = self.search_with(self.within(name, most + 1, false).as_mut(), settings)?;
         equal("least violation", found.violation, self.least_violation())?;
@@ -307,6 +310,9 @@ impl Case {
             let found = self.search(&mut search)?;
             equal(&format!("orders at {bound}"), found.orders.len(), self.brute.orders_within(bound))?;
         }
+        let mut search = CbPor::new(Some(most + 1), self.limits.yields).remembering(states);
+        let found = self.search(&mut search)?;
+        equal("orders over all bounds", found.orders.len(), self.brute.orders_within(u32::MAX))?;
         let mut search = CbPor::new(Some(most + 1), self.limits.yields).remembering(states);
         let settings = Settings { keep_going: false, ..self.settings() };
         equal("least violation", self.search_with(&mut search, settings)?.violation, self.least_violation())
