@@ -44,6 +44,7 @@ impl State {
         self.flags & MARKED != 0
     }
 
+    /// The threads whose next step leads to a marked state.
     #[inline]
     pub(super) fn leads(&self) -> u16 {
         self.into
