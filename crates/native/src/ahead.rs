@@ -536,8 +536,9 @@ pub(crate) struct Pool {
     looked_at: u32,
     /// From the first execution on.
     eager: bool,
-    /// The one that was used last.
-    used: Option<Kept>,
+    /// The execution that was used last, and its plan.
+    used: Option<Arc<Ran>>,
+    used_course: Course,
     /// When the first copy of the search was made, and how long making copies has taken since.
     began: Option<Instant>,
     copying: Duration,
@@ -564,6 +565,7 @@ impl Pool {
             looked_at: 0,
             eager,
             used: None,
+            used_course: Course::default(),
             began: None,
             copying: Duration::ZERO,
         }
@@ -633,7 +635,7 @@ impl Pool {
         let shared = &self.shared;
         shared.counts.asked.fetch_add(1, Ordering::Relaxed);
         let key = course.key();
-        let used = self.used.take();
+        let used = self.used.take().map(|run| Kept { course: std::mem::take(&mut self.used_course), run });
         let mut state = shared.lock();
         if let Some(used) = used {
             state.spare(used);
@@ -644,10 +646,15 @@ impl Pool {
         let run = state.take(key, course);
         state.own = run.is_none().then_some(key);
         drop(state);
-        self.used = run;
-        let run = self.used.as_ref()?.run.clone();
+        let Kept { course, run } = run?;
+        self.used_course = course;
         shared.counts.used.fetch_add(1, Ordering::Relaxed);
         Some(run)
+    }
+
+    /// The execution that was taken last has been used: its memory goes to another one.
+    pub(crate) fn was_used(&mut self, run: Arc<Ran>) {
+        self.used = Some(run);
     }
 
     /// Waits for the scout that runs an execution, and has it leave then.

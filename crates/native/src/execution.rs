@@ -573,6 +573,12 @@ impl Execution for NativeExecution<'_> {
         }
     }
 
+    fn was_used(&mut self, run: Arc<Ran>) {
+        if let Company::Scouts(pool) = &mut self.company {
+            pool.was_used(run);
+        }
+    }
+
     fn restart(&mut self) -> Result<(), LaunchError> {
         self.end();
         self.decided.clear();

@@ -344,9 +344,11 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         let mut again = None;
         while self.is_taken_over()
             && let prefix = again.as_ref().unwrap_or(prefix)
-            && let Some(ran) = self.execution.was_run(&plan(prefix, &self.settings))
+            && let Some(mut ran) = self.execution.was_run(&plan(prefix, &self.settings))
         {
-            match self.take_over(&ran, prefix, strategy) {
+            let taken_over = self.take_over(&mut ran, prefix, strategy);
+            self.execution.was_used(ran);
+            match taken_over {
                 TakenOver::Whole(end) => return Ok(end),
                 TakenOver::Until(prefix) => again = Some(prefix),
                 TakenOver::Not => break,

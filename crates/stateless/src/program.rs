@@ -87,6 +87,9 @@ pub trait Execution {
         None
     }
 
+    /// Takes the memory back of a run that was prepared and has been used.
+    fn was_used(&mut self, _run: Arc<Ran>) {}
+
     /// Begins a new run: thread 0 exists and is about to start.
     fn restart(&mut self) -> Result<(), LaunchError>;
 

@@ -134,21 +134,22 @@ impl Details {
         self.raced = None;
     }
 
-    /// Goes on as another execution did, up to before a decision of it, with what became known there.
-    fn go_on_as(&mut self, other: &Details, to: usize) {
+    /// Becomes what is known of another execution, up to before a decision of it, with what became known there.
+    fn copy_from(&mut self, other: &Details, to: usize) {
+        self.clear();
         let points = (to + 1).min(other.pending_at.len());
         let pending = other.pending_at.get(to + 1).map_or(other.pending.len(), |end| *end as usize);
-        self.pending.extend_from_slice(&other.pending[self.pending.len()..pending]);
-        self.pending_at.extend_from_slice(&other.pending_at[self.pending_at.len().min(points)..points]);
-        self.states.extend_from_slice(&other.states[self.states.len()..to.min(other.states.len())]);
+        self.pending.extend_from_slice(&other.pending[..pending]);
+        self.pending_at.extend_from_slice(&other.pending_at[..points]);
+        self.states.extend_from_slice(&other.states[..to.min(other.states.len())]);
         let threads = other.states.get(to).map_or(other.names.len(), |state| state.threads as usize);
-        self.names.extend_from_slice(&other.names[self.names.len()..threads]);
-        let changes = &other.changes[self.changes.len()..];
-        let until = changes.iter().take_while(|change| (change.0 as usize) < to).count();
-        self.changes.extend_from_slice(&changes[..until]);
-        let signals = &other.signals[self.signals.len()..];
-        let until = signals.iter().take_while(|signal| (signal.0 as usize) < to).count();
-        self.signals.extend_from_slice(&signals[..until]);
+        self.names.extend_from_slice(&other.names[..threads]);
+        let is_before = |step: u32| (step as usize) < to;
+        let changes = other.changes.partition_point(|change| is_before(change.0));
+        self.changes.extend_from_slice(&other.changes[..changes]);
+        let signals = other.signals.partition_point(|signal| is_before(signal.0));
+        self.signals.extend_from_slice(&other.signals[..signals]);
+        self.initial.extend_from_slice(&other.initial);
     }
 }
 
@@ -316,36 +317,29 @@ impl Record {
         kept
     }
 
-    /// Whether this can go on as another execution did that begins with the same decisions: as much is noted of them here
-    /// as there. Takes over the words that objects have at first.
-    pub(crate) fn can_go_on_as(&mut self, other: &Record) -> bool {
-        let from = self.decisions.len();
-        let (ours, theirs) = (&mut self.details, &other.details);
-        let is_next =
-            |length: usize, begins: Option<u32>| begins.is_none_or(|begin| begin as usize == length);
-        let fits = from <= other.decisions.len()
-            && is_next(self.words.len(), other.points.get(from).map(|point| point.enabled_at))
-            && is_next(ours.pending.len(), theirs.pending_at.get(from).copied())
-            && ours.changes.len() == theirs.changes.partition_point(|change| (change.0 as usize) < from)
-            && ours.signals.len() == theirs.signals.partition_point(|signal| (signal.0 as usize) < from)
-            && ours.names.len() <= theirs.names.len();
-        if fits {
-            ours.initial.clone_from(&theirs.initial);
-        }
-        fits
-    }
-
-    /// Goes on as another execution did, up to before a decision of it, with what became known there; or with the
-    /// number of its decisions, to its end.
-    pub(crate) fn go_on_as(&mut self, other: &Record, to: usize) {
-        let from = self.decisions.len();
-        self.decisions.extend_from_slice(&other.decisions[from..to]);
+    /// Becomes the record of another execution, up to before a decision of it, with what became known there; or with the number
+    /// of its decisions, to its end.
+    pub(crate) fn copy_from(&mut self, other: &Record, to: usize) {
+        self.decisions.clear();
+        self.decisions.extend_from_slice(&other.decisions[..to]);
+        self.points.clear();
+        self.words.clear();
         if !other.points.is_empty() {
             let words = other.points.get(to).map_or(other.words.len(), |point| point.enabled_at as usize);
-            self.words.extend_from_slice(&other.words[self.words.len()..words]);
-            self.points.extend_from_slice(&other.points[from..to]);
+            self.words.extend_from_slice(&other.words[..words]);
+            self.points.extend_from_slice(&other.points[..to]);
         }
-        self.details.go_on_as(&other.details, to);
+        self.details.copy_from(&other.details, to);
+    }
+
+    /// Forgets a choice that no decision was made from, if there is one.
+    pub(crate) fn forget_last_choice(&mut self) {
+        let length = self.decisions.len();
+        if let Some(choice) = self.points.get(length) {
+            self.words.truncate(choice.enabled_at as usize);
+            self.points.truncate(length);
+            self.details.states.truncate(length);
+        }
     }
 
     /// How many bytes it takes, about.

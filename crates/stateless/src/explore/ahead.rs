@@ -4,7 +4,9 @@
 //! what was recorded of it is all that a strategy learns from. But the strategy is asked at each of its points, as if it ran
 //! now, because it may know more by now. Where it decides otherwise, the execution is run, and goes that way.
 
-use selvedge_core::{Decision, ThreadSet};
+use std::sync::Arc;
+
+use selvedge_core::Decision;
 
 use super::{End, Explorer};
 use crate::coverage::Coverage;
@@ -31,6 +33,8 @@ pub struct Ran {
     reached: Vec<StateHash>,
     /// The strategy ended it.
     pruned: bool,
+    /// The fair bound held a thread back in it.
+    held_back: bool,
     /// Accesses to tracked cells were followed; if not, there were none.
     clocks: bool,
     /// The next steps of threads were noted.
@@ -81,10 +85,7 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
 
     /// Copies the last execution, in which nothing went wrong.
     pub fn copy_last(&self, run: &mut Ran) {
-        run.record.clear();
-        let fits = run.record.can_go_on_as(&self.record);
-        debug_assert!(fits, "nothing can be different yet");
-        run.record.go_on_as(&self.record, self.record.len());
+        run.record.copy_from(&self.record, self.record.len());
         run.prefix = self.prefix_length;
         run.preemptions = self.ended.preemptions;
         run.state = self.ended.state;
@@ -100,6 +101,7 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
             }
             run.record.push_point(point, &self.ended.enabled);
         }
+        run.held_back = run.record.points().iter().any(|point| point.held_back);
     }
 
     /// Whether executions are taken over at all: what is not kept of them is which local states they were in.
@@ -107,10 +109,11 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         self.settings.coverage < Coverage::LocalStates && !self.comparing
     }
 
-    /// Takes an execution over that begins with a prefix, as far as the strategy decides as it went.
+    /// Takes an execution over that begins with a prefix, as far as the strategy decides as it went. What was recorded of it
+    /// becomes what is recorded here, without a copy if nobody else reads it.
     pub(super) fn take_over<S: Strategy + ?Sized>(
         &mut self,
-        ran: &Ran,
+        ran: &mut Arc<Ran>,
         prefix: &Prefix,
         strategy: &S,
     ) -> TakenOver {
@@ -134,41 +137,58 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         if !fits {
             return TakenOver::Not;
         }
-        self.begin_again(prefix, records);
-        if !self.record.can_go_on_as(theirs) {
-            return TakenOver::Not;
+        let otherwise =
+            if records && !strategy.is_steady() { self.first_otherwise(ran, given, strategy) } else { None };
+        if let Some((length, Choice::Prune)) = otherwise {
+            return self.take_over_until(ran, length);
         }
         self.was_taken_over = true;
         self.clocks = ran.clocks;
         self.has_cells |= ran.clocks;
-        let mut enabled = std::mem::take(&mut self.allowed);
-        let ends = if records { self.first_otherwise(ran, given, strategy, &mut enabled) } else { None };
-        self.allowed = enabled;
         self.ended.at = None;
         self.ended.stopped = false;
-        let length = match ends {
-            // It goes as it went.
+        self.ended.preemptions = ran.preemptions;
+        self.ended.state = ran.state;
+        let (held_back, pruned) = (ran.held_back, ran.pruned);
+        match Arc::get_mut(ran) {
+            Some(ran) => {
+                std::mem::swap(&mut self.record, &mut ran.record);
+                std::mem::swap(&mut self.reached, &mut ran.reached);
+                self.record.forget_last_choice();
+            }
             None => {
-                self.record.go_on_as(theirs, theirs.len());
-                self.ended.preemptions = ran.preemptions;
-                self.ended.state = ran.state;
+                self.record.copy_from(&ran.record, ran.record.len());
                 self.reached.clone_from(&ran.reached);
-                self.fair_cut |= theirs.points().iter().any(|point| point.held_back);
-                return TakenOver::Whole(if ran.pruned { End::Pruned } else { End::Complete });
             }
+        }
+        match otherwise {
             Some((length, Choice::Take(decision))) => {
-                let mut decisions = theirs.decisions()[..length].to_vec();
+                let mut decisions = self.record.decisions()[..length].to_vec();
                 decisions.push(decision);
-                let onward = prefix.onward;
-                return TakenOver::Until(Prefix { decisions, onward, ..Prefix::default() });
+                TakenOver::Until(Prefix { decisions, onward: prefix.onward, ..Prefix::default() })
             }
-            Some((length, Choice::Prune)) => length,
-        };
+            // It goes as it went.
+            _ => {
+                self.fair_cut |= held_back;
+                TakenOver::Whole(if pruned { End::Pruned } else { End::Complete })
+            }
+        }
+    }
+
+    /// Takes an execution over up to where the strategy ends it.
+    fn take_over_until(&mut self, ran: &Ran, length: usize) -> TakenOver {
         if !self.observer.on {
             // Which states it has reached until then is not known.
             return TakenOver::Not;
         }
+        let theirs = &ran.record;
+        self.was_taken_over = true;
+        self.clocks = ran.clocks;
+        self.has_cells |= ran.clocks;
+        self.record.copy_from(theirs, length);
         let point = &theirs.points()[length];
+        self.ended.at = None;
+        self.ended.stopped = false;
         self.ended.preemptions = point.preemptions;
         self.ended.state = theirs.state(length);
         self.fair_cut |= theirs.points()[..=length].iter().any(|point| point.held_back);
@@ -181,22 +201,20 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         TakenOver::Whole(End::Pruned)
     }
 
-    /// The first decision of an execution that the strategy would take otherwise now, and how. What comes before it is
-    /// recorded then.
+    /// The first decision of an execution that the strategy would take otherwise now, and how.
     fn first_otherwise<S: Strategy + ?Sized>(
         &mut self,
         ran: &Ran,
         given: usize,
         strategy: &S,
-        enabled: &mut ThreadSet,
     ) -> Option<(usize, Choice)> {
         let theirs = &ran.record;
+        let enabled = &mut self.allowed;
         for (step, point) in theirs.points().iter().enumerate().skip(given) {
             let mut state = StateHash::default();
             if self.observer.on {
                 state = theirs.state(step);
             }
-            self.record.go_on_as(theirs, step);
             enabled.copy_from_words(theirs.enabled_words(point));
             let choice = strategy.choose(&Point {
                 step,
@@ -207,7 +225,7 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
                 preemptible: point.preemptible,
                 preemptions: point.preemptions,
                 decisions: &theirs.decisions()[..step],
-                record: &self.record,
+                record: theirs,
                 state,
                 foreseen: false,
             });

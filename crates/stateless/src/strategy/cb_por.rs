@@ -222,11 +222,18 @@ impl CbPor {
     #[cold]
     fn choose_cheaper(&self, point: &Point<'_>) -> Choice {
         let walk = &mut *self.walk.borrow_mut();
-        if !self.has_graph(point.record) {
+        let mut so_far = Record::default();
+        let record = if point.record.len() == point.step {
+            point.record
+        } else {
+            so_far.copy_from(point.record, point.step);
+            &so_far
+        };
+        if !self.has_graph(record) {
             return Choice::Prune;
         }
         walk.update(&Finished {
-            record: point.record,
+            record,
             prefix: 0,
             preemptions: point.preemptions,
             pruned: true,

@@ -58,7 +58,7 @@ pub struct Point<'a> {
     pub preemptions: u32,
     /// The decisions so far.
     pub decisions: &'a [Decision],
-    /// The execution so far.
+    /// The execution so far; of one that was run ahead of time, also how it went on.
     pub record: &'a Record,
     /// The state, for strategies that want to see what is pending.
     pub state: StateHash,
@@ -185,6 +185,12 @@ pub trait Strategy {
     /// other fields say of a point, and by no more of the record than the names of threads: then executions that go on
     /// by themselves are begun with what it chooses at points that are foreseen. It must not mind being asked for nothing.
     fn strays(&self) -> bool {
+        false
+    }
+
+    /// Whether what it chooses follows from the point and from how the execution was begun, and not from what it has learnt:
+    /// then an execution that a copy of it has run need not be asked about again.
+    fn is_steady(&self) -> bool {
         false
     }
 

@@ -58,6 +58,10 @@ impl Strategy for Random {
         })
     }
 
+    fn is_steady(&self) -> bool {
+        true
+    }
+
     fn finished(&mut self, _: &Finished<'_>) {}
 
     fn learns(&self) -> bool {
