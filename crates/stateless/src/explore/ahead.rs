@@ -137,8 +137,7 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         if !fits {
             return TakenOver::Not;
         }
-        let otherwise =
-            if records && !strategy.is_steady() { self.first_otherwise(ran, given, strategy) } else { None };
+        let otherwise = if records { self.first_otherwise(ran, given, strategy) } else { None };
         if let Some((length, Choice::Prune)) = otherwise {
             return self.take_over_until(ran, length);
         }

@@ -42,10 +42,6 @@ impl Strategy for Dfs {
         Choice::Take(point.without_preemption())
     }
 
-    fn is_steady(&self) -> bool {
-        true
-    }
-
     fn finished(&mut self, execution: &Finished<'_>) {
         self.stack.ran(execution);
         for index in execution.prefix..execution.record.len() {

@@ -157,10 +157,6 @@ impl Strategy for Iterative {
         Choice::Take(point.without_preemption())
     }
 
-    fn is_steady(&self) -> bool {
-        true
-    }
-
     fn finished(&mut self, execution: &Finished<'_>) {
         self.stack.ran(execution);
         self.cut |= execution.pruned;

@@ -188,12 +188,6 @@ pub trait Strategy {
         false
     }
 
-    /// Whether what it chooses follows from the point and from how the execution was begun, and not from what it has learnt:
-    /// then an execution that a copy of it has run need not be asked about again.
-    fn is_steady(&self) -> bool {
-        false
-    }
-
     /// Learns from an execution.
     fn finished(&mut self, execution: &Finished<'_>);
 

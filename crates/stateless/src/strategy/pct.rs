@@ -98,10 +98,6 @@ impl Strategy for Pct {
         Choice::Take(Decision::Thread(thread))
     }
 
-    fn is_steady(&self) -> bool {
-        true
-    }
-
     fn finished(&mut self, execution: &Finished<'_>) {
         self.longest = self.longest.max(execution.record.len() as u64);
     }

@@ -58,10 +58,6 @@ impl Strategy for Random {
         })
     }
 
-    fn is_steady(&self) -> bool {
-        true
-    }
-
     fn finished(&mut self, _: &Finished<'_>) {}
 
     fn learns(&self) -> bool {
