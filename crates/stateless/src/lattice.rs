@@ -82,6 +82,8 @@ pub(crate) struct Lattice {
     decisions: Vec<Decision>,
     /// Whether its last step ended the execution.
     stopped: bool,
+    /// The execution has more steps than the graph.
+    is_cut: bool,
     /// The last step that was loaded changes nothing about what others could have done instead of its thread's next.
     calm: bool,
     /// Where the step before the last was loaded, there was no other way to come there within the bound.
@@ -481,6 +483,12 @@ impl Lattice {
     #[inline]
     fn hash_after(&self, length: usize) -> u128 {
         length.checked_sub(1).map_or(0, |last| self.steps[last].after)
+    }
+
+    /// Whether the graph ends before the execution. Then nothing was left to choose after the end of the graph, and there is no
+    /// other way within the bound to come to any state after it.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// How many steps there are.

@@ -499,20 +499,43 @@ impl Lattice {
             return least;
         }
         // When it will run next it may have been interrupted where it stands now, too.
-        if (runs == Runs::Last || left) && self.covered[thread] > 0 {
-            let mut from = self.stand(thread).uncounted();
-            for other in each(self.masks.instead) {
-                let stand = self.stand(other);
-                if usize::from(stand.instead) == thread {
-                    from = from.max(stand.until);
-                }
-            }
-            least += u32::from(from <= self.covered[thread]);
+        if runs == Runs::Last || left {
+            least += u32::from(self.was_interrupted(thread));
         }
         for other in each(self.masks.unless & self.masks.enabled & !(1 << thread)) {
             least += u32::from(self.is_as_it_was(other));
         }
         least
+    }
+
+    /// Whether a thread was certainly preempted once more than is counted of it, if its last step comes last here.
+    #[inline]
+    fn was_interrupted(&self, thread: usize) -> bool {
+        let covered = self.covered[thread];
+        if covered == 0 {
+            return false;
+        }
+        let mut from = self.stand(thread).uncounted();
+        for other in each(self.masks.instead) {
+            let stand = self.stand(other);
+            if usize::from(stand.instead) == thread {
+                from = from.max(stand.until);
+            }
+        }
+        from <= covered
+    }
+
+    /// Whether every execution within the bound that leads to a state with all that is here and more of this thread, or of
+    /// threads that go on after it, comes by here. In another one the last step of another thread would come after some of
+    /// that. The preemptions are counted that are certain then, whatever the thread does from here on: where it stands now
+    /// it need not have been left.
+    pub(super) fn is_only_way(&self, thread: usize) -> bool {
+        let others = self.masks.frontier & !(1 << thread);
+        let certain = self.least - self.masks.left.count_ones();
+        self.most_yields == 0
+            && each(others).all(|other| {
+                self.most.is_some_and(|most| certain + u32::from(self.was_interrupted(other)) > most)
+            })
     }
 
     /// So many preemptions at least has an execution that goes on from here with the next step of a thread, with which

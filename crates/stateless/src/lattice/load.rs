@@ -13,16 +13,30 @@ impl Lattice {
     /// Makes the graph that of an execution, which is within this bound, if there is one; the prefix is all of it. Says
     /// how many steps it has in common with the one before.
     pub(crate) fn update(&mut self, execution: &Finished<'_>, most: Option<u32>) -> usize {
+        self.make(execution, most, |script| script)
+    }
+
+    /// The same, but the graph may [end before](Lattice::is_cut) the execution: where nothing was left to choose, and there is
+    /// no other way within the bound to come to any state after it.
+    pub(crate) fn update_to_last_choice(&mut self, execution: &Finished<'_>, most: Option<u32>) -> usize {
+        self.make(execution, most, Run::with_end)
+    }
+
+    fn make<'a>(
+        &mut self,
+        execution: &Finished<'a>,
+        most: Option<u32>,
+        script: impl Fn(Run<'a>) -> Run<'a>,
+    ) -> usize {
         let decisions = execution.record.decisions();
         let common = in_common(&self.decisions, self.stopped, decisions, execution.stopped);
         let kept = self.steps.partition_point(|step| step.decisions as usize <= common);
-        let script = self.script(execution, kept);
         self.decisions.truncate(common);
         self.decisions.extend_from_slice(&decisions[common..]);
-        self.load(kept, most, script);
+        self.load(kept, most, script(self.script(execution, kept)));
         if std::mem::take(&mut self.mistaken) {
             // Those who have waited for something are known from now on.
-            self.load(0, most, self.script(execution, 0));
+            self.load(0, most, script(self.script(execution, 0)));
             debug_assert!(!self.mistaken, "nothing is taken for granted twice");
         }
         kept
@@ -60,7 +74,14 @@ impl Lattice {
         }
         // What can go on may depend on the words that objects begin with.
         self.look_again(self.masks.waiting);
+        self.is_cut = false;
         while self.load_step(&mut script) {
+            let last = &self.steps[self.steps.len() - 1];
+            if script.is_bound_to_go_on(ThreadId(last.thread.into())) && self.is_only_way(last.thread.into())
+            {
+                self.is_cut = true;
+                break;
+            }
             self.load_run(&mut script);
         }
     }

@@ -103,6 +103,11 @@ pub(crate) trait Script<'a> {
     /// Goes on after a plain step.
     fn pass(&mut self, plain: &Plain<'a>);
 
+    /// Whether nothing is left to choose from here on, the next step is this thread's, and each step depends on the one before.
+    fn is_bound_to_go_on(&self, _thread: ThreadId) -> bool {
+        false
+    }
+
     /// The next step. The values that it chose are added, each with among how many.
     fn next(&mut self, choices: &mut Vec<(u32, u32)>) -> Option<Move<'a>>;
 }
@@ -115,9 +120,17 @@ pub(crate) struct Run<'a> {
     decision: usize,
     changes: &'a [(u32, u32, u64)],
     signals: &'a [(u32, ThreadId)],
+    /// From this decision on nothing was left to choose, and each step depends on the one before.
+    last_choice: usize,
 }
 
 impl<'a> Run<'a> {
+    /// The same, and it is found out from where on nothing was left to choose.
+    pub(super) fn with_end(mut self) -> Self {
+        self.last_choice = self.execution.end();
+        self
+    }
+
     /// From the step on that begins with this decision.
     pub(super) fn starting(execution: &Finished<'a>, decision: usize) -> Self {
         let record = execution.record;
@@ -128,7 +141,29 @@ impl<'a> Run<'a> {
             decision,
             changes: &changes[changes.partition_point(|change| begin(change.0))..],
             signals: &signals[signals.partition_point(|signal| begin(signal.0))..],
+            last_choice: usize::MAX,
         }
+    }
+}
+
+impl Finished<'_> {
+    /// From so many decisions on nothing was left to choose, no thread yielded, and each step depends on the one before.
+    fn end(&self) -> usize {
+        let record = self.record;
+        if self.stopped || self.pruned {
+            return usize::MAX;
+        }
+        let mut next: Option<(ThreadId, &Op)> = None;
+        for (at, (point, decision)) in record.points().iter().zip(record.decisions()).enumerate().rev() {
+            let &Decision::Thread(thread) = decision else { return at + 1 };
+            let is_only = thread.0 < 64 && *record.enabled_words(point) == [1 << thread.0];
+            let leads_on = next.is_none_or(|(by, op)| by == thread || op.conflicts_with(&point.op));
+            if !is_only || !leads_on || point.held_back || point.op.yields() {
+                return at + 1;
+            }
+            next = Some((thread, &point.op));
+        }
+        0
     }
 }
 
@@ -171,6 +206,12 @@ impl<'a> Script<'a> for Run<'a> {
     fn pass(&mut self, plain: &Plain<'a>) {
         self.decision += 1;
         self.changes = &self.changes[usize::from(plain.changes)..];
+    }
+
+    #[inline]
+    fn is_bound_to_go_on(&self, thread: ThreadId) -> bool {
+        let decisions = self.execution.record.decisions();
+        self.decision >= self.last_choice && decisions.get(self.decision) == Some(&Decision::Thread(thread))
     }
 
     #[inline]

@@ -407,7 +407,7 @@ impl Strategy for CbPor {
         if !has_graph {
             return;
         }
-        walk.update(execution);
+        walk.update_to_last_choice(execution);
         let Walk { state, marks, common } = walk;
         marks.longest = marks.longest.map(|longest| longest.max(record.len()));
         marks.mark_all(state);
@@ -457,6 +457,16 @@ impl Walk {
     /// Makes the graph that of an execution.
     fn update(&mut self, execution: &Finished<'_>) {
         let kept = self.state.update(execution, self.marks.most());
+        self.updated(kept);
+    }
+
+    /// The same as far as anything else could have been chosen.
+    fn update_to_last_choice(&mut self, execution: &Finished<'_>) {
+        let kept = self.state.update_to_last_choice(execution, self.marks.most());
+        self.updated(kept);
+    }
+
+    fn updated(&mut self, kept: usize) {
         self.common = self.common.min(kept);
         self.marks.cost.begin(&self.state);
     }

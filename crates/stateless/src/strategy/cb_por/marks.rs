@@ -127,8 +127,16 @@ impl Marks {
         // Where memory is short there is no room for what lasts, and what is forgotten is needed again.
         let lasts = !self.forgotten && self.longest.is_none();
         self.open = !lasts;
-        if !self.cost.is_marked_here(&here) {
-            self.mark(state, here, self.more && lasts);
+        let exhausted = self.more && lasts;
+        if state.is_cut() {
+            // What comes after has one beginning, which is here; beyond the bound there may be others.
+            let last = state.last_run();
+            self.open |= exhausted && here.frontier != 1 << last;
+            if let Some((before, exhausted)) = self.go_back(state, exhausted) {
+                self.mark(state, before, exhausted);
+            }
+        } else if !self.cost.is_marked_here(&here) {
+            self.mark(state, here, exhausted);
         }
         // Nothing is done any more but to load what comes next, and that begins anywhere on the path.
         if state.is_on_path() {
@@ -167,33 +175,45 @@ impl Marks {
                 }
                 state.put_back(other, &removed);
             }
-            let mut last = last;
-            let length = state.len();
-            if here.was_run(last) {
-                let passed = state.go_back();
-                self.cut |= passed.by_bound.is_some();
-                if exhausted {
-                    self.open |= passed.open;
-                    if let Some((before, thread)) = passed.by_bound {
-                        self.open |= !self.cost.lasts_from(before, thread);
-                        exhausted = false;
-                    }
+            let settled = if here.was_run(last) {
+                self.go_back(state, exhausted)
+            } else {
+                if others == 0 {
+                    self.back.extend(state.slide_back(last).map(Back::Along));
                 }
-            } else if others == 0 {
-                self.back.extend(state.slide_back(last).map(Back::Along));
-            }
-            if here.was_run(last) && state.len() < length {
-                self.back.push(Back::To(length));
-                last = state.last_run();
-            }
-            let removed = state.remove(last);
-            let mut before = self.cost.look(state);
-            let settled = self.settles(state, &mut before, removed.event, exhausted);
-            self.back.push(Back::Over(last, removed));
-            let Some(is_exhausted) = settled else { break };
-            exhausted = is_exhausted;
-            here = before;
+                self.take_back(state, last, exhausted)
+            };
+            let Some(settled) = settled else { break };
+            (here, exhausted) = settled;
         }
+    }
+
+    /// Goes back from where the execution was to before the last step that it did not have to take. Says as [`Marks::settles`]
+    /// does what follows for the state there.
+    fn go_back(&mut self, state: &mut Lattice, mut exhausted: bool) -> Option<(Here, bool)> {
+        let length = state.len();
+        let passed = state.go_back();
+        self.cut |= passed.by_bound.is_some();
+        if exhausted {
+            self.open |= passed.open;
+            if let Some((before, thread)) = passed.by_bound {
+                self.open |= !self.cost.lasts_from(before, thread);
+                exhausted = false;
+            }
+        }
+        if state.len() < length {
+            self.back.push(Back::To(length));
+        }
+        self.take_back(state, state.last_run(), exhausted)
+    }
+
+    /// Takes the last step of a thread back. Says as [`Marks::settles`] does what follows for the state before it.
+    fn take_back(&mut self, state: &mut Lattice, last: usize, exhausted: bool) -> Option<(Here, bool)> {
+        let removed = state.remove(last);
+        let mut before = self.cost.look(state);
+        let settled = self.settles(state, &mut before, removed.event, exhausted);
+        self.back.push(Back::Over(last, removed));
+        settled.map(|exhausted| (before, exhausted))
     }
 
     /// Goes back to where the walk over states was when the way there was so long.
