@@ -82,8 +82,9 @@ pub(crate) struct Lattice {
     decisions: Vec<Decision>,
     /// Whether its last step ended the execution.
     stopped: bool,
-    /// The execution has more steps than the graph.
+    /// The execution has more steps than the graph; so many of those at the end of the graph came later in the execution.
     is_cut: bool,
+    floating: usize,
     /// The last step that was loaded changes nothing about what others could have done instead of its thread's next.
     calm: bool,
     /// Where the step before the last was loaded, there was no other way to come there within the bound.
@@ -485,10 +486,17 @@ impl Lattice {
         length.checked_sub(1).map_or(0, |last| self.steps[last].after)
     }
 
-    /// Whether the graph ends before the execution. Then nothing was left to choose after the end of the graph, and there is no
-    /// other way within the bound to come to any state after it.
+    /// Whether the graph ends before the execution does: where one thread goes on, nothing was left to choose from there on,
+    /// and every execution within the bound that leads to a state after it comes by there. But for some steps of another
+    /// thread that [float](Lattice::floating): they come last in the graph, and to take them before the thread has
+    /// gone on is beyond the bound, unless they were taken before it came there.
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut
+    }
+
+    /// How many floating steps there are in the prefix, which the execution was in but for these.
+    pub(crate) fn floating(&self) -> usize {
+        (self.length + self.floating).saturating_sub(self.steps.len())
     }
 
     /// How many steps there are.

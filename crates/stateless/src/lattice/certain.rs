@@ -528,14 +528,14 @@ impl Lattice {
     /// Whether every execution within the bound that leads to a state with all that is here and more of this thread, or of
     /// threads that go on after it, comes by here. In another one the last step of another thread would come after some of
     /// that. The preemptions are counted that are certain then, whatever the thread does from here on: where it stands now
-    /// it need not have been left.
-    pub(super) fn is_only_way(&self, thread: usize) -> bool {
+    /// it need not have been left. Where other steps float, to leave the thread for them must be beyond the bound too.
+    pub(super) fn is_only_way(&self, thread: usize, floats: bool) -> bool {
         let others = self.masks.frontier & !(1 << thread);
         let certain = self.least - self.masks.left.count_ones();
+        let is_beyond = |certain: u32| self.most.is_some_and(|most| certain > most);
         self.most_yields == 0
-            && each(others).all(|other| {
-                self.most.is_some_and(|most| certain + u32::from(self.was_interrupted(other)) > most)
-            })
+            && (!floats || is_beyond(certain + 1))
+            && each(others).all(|other| is_beyond(certain + u32::from(self.was_interrupted(other))))
     }
 
     /// So many preemptions at least has an execution that goes on from here with the next step of a thread, with which

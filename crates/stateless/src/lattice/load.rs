@@ -5,7 +5,7 @@ use selvedge_core::{Access, OpKind, ThreadId};
 use super::certain::{Counted, Stand};
 use super::script::{Move, Run, Script};
 use super::{ANYBODY, Change, Costs, Lattice, Line, More, NONE, Object, Step, Threads, Touch, Touched};
-use crate::happens_before::{action_hash, alone_hash, stop_hash, value_hash};
+use crate::happens_before::{action_hash, alone_hash, stop_hash, value_hash, whole};
 use crate::record::{Pending, in_common};
 use crate::strategy::Finished;
 
@@ -16,10 +16,9 @@ impl Lattice {
         self.make(execution, most, |script| script)
     }
 
-    /// The same, but the graph may [end before](Lattice::is_cut) the execution: where nothing was left to choose, and there is
-    /// no other way within the bound to come to any state after it.
+    /// The same, but the graph may be [cut](Lattice::is_cut).
     pub(crate) fn update_to_last_choice(&mut self, execution: &Finished<'_>, most: Option<u32>) -> usize {
-        self.make(execution, most, Run::with_end)
+        self.make(execution, most, Run::with_ending)
     }
 
     fn make<'a>(
@@ -74,16 +73,30 @@ impl Lattice {
         }
         // What can go on may depend on the words that objects begin with.
         self.look_again(self.masks.waiting);
-        self.is_cut = false;
+        (self.is_cut, self.floating) = (false, 0);
         while self.load_step(&mut script) {
-            let last = &self.steps[self.steps.len() - 1];
-            if script.is_bound_to_go_on(ThreadId(last.thread.into())) && self.is_only_way(last.thread.into())
+            let Step { thread, costs, .. } = self.steps[self.steps.len() - 1];
+            if script.is_in_ending(ThreadId(thread.into()))
+                && self.is_only_way(thread.into(), script.floating(0).is_some())
             {
                 self.is_cut = true;
+                while let Some(step) = script.floating(self.floating) {
+                    // To take them here leaves a thread that could go on; and no execution has gone this way.
+                    let (run, after, decisions) = (costs.run + 1, self.hash_with(&step), u32::MAX);
+                    self.load_move(&Move { run, after, decisions, ..step }, &script);
+                    self.floating += 1;
+                }
                 break;
             }
             self.load_run(&mut script);
         }
+    }
+
+    /// The state after a step that reads one object.
+    fn hash_with(&self, step: &Move<'_>) -> u128 {
+        let all =
+            step.op.object.and_then(|object| self.objects.get(object.index())).map_or(0, |object| object.all);
+        self.hash ^ whole(all) ^ whole(all ^ step.action.unwrap_or(0))
     }
 
     pub(super) fn object(&mut self, index: usize) -> &mut Object {
@@ -225,6 +238,13 @@ impl Lattice {
     #[inline(never)]
     fn load_step<'a>(&mut self, script: &mut impl Script<'a>) -> bool {
         let Some(next) = script.next(&mut self.choices) else { return false };
+        self.load_move(&next, script);
+        true
+    }
+
+    /// Adds a step.
+    #[inline(always)]
+    fn load_move<'a>(&mut self, next: &Move<'a>, script: &impl Script<'a>) {
         let index = self.steps.len() as u32;
         let thread = next.thread.index();
         let number = self.taken[thread];
@@ -263,9 +283,9 @@ impl Lattice {
             {
                 calm = !(next.op.yields() || writes && self.disturbs(thread, object.index()));
                 pressed = self.pressed(thread);
-                step.touch = self.touch(&next, 0, object.index(), writes);
+                step.touch = self.touch(next, 0, object.index(), writes);
             }
-            _ => (row, affects) = self.load_more(&mut step, &next),
+            _ => (row, affects) = self.load_more(&mut step, next),
         }
         for &(_, object, difference) in next.changes {
             let change = Change { object, writes: self.writes(&step, object), difference };
@@ -292,7 +312,7 @@ impl Lattice {
         }
         let own = next.next.iter().find(|pending| pending.thread == next.thread);
         let gate = own.map(|own| &own.gate).filter(|_| next.op.kind != OpKind::End);
-        let held = self.may_be_held_back(&next);
+        let held = self.may_be_held_back(next);
         self.load_stand(thread, row, joins, next.op.yields(), held, gate);
         if affects != 0 {
             self.look_again(affects);
@@ -306,7 +326,6 @@ impl Lattice {
                 }
             }
         }
-        true
     }
 
     /// Whether the fair bound may hold a thread back right after its step. Before the step it did not, so that all who could run

@@ -1,7 +1,10 @@
 //! What a lattice is made from: the steps of an execution, as it was run or as it was [kept](super::Trail).
 
+use std::ops::Range;
+
 use selvedge_core::{Access, Decision, Op, OpKind, ThreadId};
 
+use super::Threads;
 use crate::gate::Gate;
 use crate::record::Pending;
 use crate::strategy::Finished;
@@ -103,9 +106,14 @@ pub(crate) trait Script<'a> {
     /// Goes on after a plain step.
     fn pass(&mut self, plain: &Plain<'a>);
 
-    /// Whether nothing is left to choose from here on, the next step is this thread's, and each step depends on the one before.
-    fn is_bound_to_go_on(&self, _thread: ThreadId) -> bool {
+    /// Whether the next step is this thread's, and from here on nothing is left to choose within the [ending](Ending).
+    fn is_in_ending(&self, _thread: ThreadId) -> bool {
         false
+    }
+
+    /// The floating steps of the ending, one by one, as they were taken later, where the thread at hand goes on before them.
+    fn floating(&self, _number: usize) -> Option<Move<'a>> {
+        None
     }
 
     /// The next step. The values that it chose are added, each with among how many.
@@ -120,14 +128,72 @@ pub(crate) struct Run<'a> {
     decision: usize,
     changes: &'a [(u32, u32, u64)],
     signals: &'a [(u32, ThreadId)],
-    /// From this decision on nothing was left to choose, and each step depends on the one before.
-    last_choice: usize,
+    ending: Ending,
+}
+
+/// How an execution ends: from some decision on nothing was left to choose, no thread yielded, and each step depends on the
+/// one before. But for one thread to come before another: to run to where it no longer could, when the other could have
+/// gone on with *floating* steps, which nobody depends on, for one preemption. These come next.
+#[derive(Clone, Debug)]
+struct Ending {
+    /// The first decision of it.
+    begin: usize,
+    /// The decisions for the floating steps.
+    floating: Range<usize>,
+}
+
+impl Ending {
+    /// There is none.
+    const NONE: Ending = Ending { begin: usize::MAX, floating: 0..0 };
+
+    fn of(execution: &Finished<'_>) -> Self {
+        if execution.stopped || execution.pruned {
+            return Ending::NONE;
+        }
+        let record = execution.record;
+        let (points, decisions) = (record.points(), record.decisions());
+        // The thread that went on, if there was no choice but between it and another one.
+        let only = |at: usize, other: Threads| {
+            let (Decision::Thread(thread), point) = (decisions[at], &points[at]) else { return None };
+            let own = 1_u64.checked_shl(thread.0)?;
+            let &[enabled] = record.enabled_words(point) else { return None };
+            let free = enabled != own && !(point.preemptible && point.running == Some(thread));
+            let no_choice = enabled & !own & !other == 0 && !free;
+            (no_choice && !point.held_back && !point.op.yields()).then_some(thread)
+        };
+        let mut ending = Ending { begin: decisions.len(), floating: 0..0 };
+        let mut next = None;
+        while let Some(last) = ending.begin.checked_sub(1)
+            && let Some(thread) = only(last, 0)
+            && next.is_none_or(|next| next == thread || points[last + 1].op.conflicts_with(&points[last].op))
+        {
+            (ending.begin, next) = (last, Some(thread));
+        }
+        let (Some(last), Some(next)) = (ending.begin.checked_sub(1), next) else { return ending };
+        // They end with one that depends on what the thread before did last.
+        let is_next = |at: &usize| decisions.get(*at) == Some(&Decision::Thread(next));
+        let depends = |at: usize| points[at].op.conflicts_with(&points[last].op);
+        let is_join = |op: &Op| op.kind == OpKind::Join && op.access == Access::Read && op.also.is_none();
+        let floats = |at: &usize| is_next(at) && is_join(&points[*at].op) && !depends(*at);
+        let end = (ending.begin..).find(|at| !floats(at)).filter(|at| is_next(at) && depends(*at));
+        let thread = only(last, 1 << next.0).filter(|thread| *thread != next);
+        let (Some(end), Some(thread)) = (end.filter(|end| *end > ending.begin), thread) else {
+            return ending;
+        };
+        ending.floating = ending.begin..end;
+        while let Some(last) = ending.begin.checked_sub(1)
+            && only(last, 1 << next.0) == Some(thread)
+        {
+            ending.begin = last;
+        }
+        ending
+    }
 }
 
 impl<'a> Run<'a> {
-    /// The same, and it is found out from where on nothing was left to choose.
-    pub(super) fn with_end(mut self) -> Self {
-        self.last_choice = self.execution.end();
+    /// The same, and it is found out how the execution ends.
+    pub(super) fn with_ending(mut self) -> Self {
+        self.ending = Ending::of(&self.execution);
         self
     }
 
@@ -141,29 +207,8 @@ impl<'a> Run<'a> {
             decision,
             changes: &changes[changes.partition_point(|change| begin(change.0))..],
             signals: &signals[signals.partition_point(|signal| begin(signal.0))..],
-            last_choice: usize::MAX,
+            ending: Ending::NONE,
         }
-    }
-}
-
-impl Finished<'_> {
-    /// From so many decisions on nothing was left to choose, no thread yielded, and each step depends on the one before.
-    fn end(&self) -> usize {
-        let record = self.record;
-        if self.stopped || self.pruned {
-            return usize::MAX;
-        }
-        let mut next: Option<(ThreadId, &Op)> = None;
-        for (at, (point, decision)) in record.points().iter().zip(record.decisions()).enumerate().rev() {
-            let &Decision::Thread(thread) = decision else { return at + 1 };
-            let is_only = thread.0 < 64 && *record.enabled_words(point) == [1 << thread.0];
-            let leads_on = next.is_none_or(|(by, op)| by == thread || op.conflicts_with(&point.op));
-            if !is_only || !leads_on || point.held_back || point.op.yields() {
-                return at + 1;
-            }
-            next = Some((thread, &point.op));
-        }
-        0
     }
 }
 
@@ -209,9 +254,19 @@ impl<'a> Script<'a> for Run<'a> {
     }
 
     #[inline]
-    fn is_bound_to_go_on(&self, thread: ThreadId) -> bool {
+    fn is_in_ending(&self, thread: ThreadId) -> bool {
         let decisions = self.execution.record.decisions();
-        self.decision >= self.last_choice && decisions.get(self.decision) == Some(&Decision::Thread(thread))
+        self.decision >= self.ending.begin && decisions.get(self.decision) == Some(&Decision::Thread(thread))
+    }
+
+    fn floating(&self, number: usize) -> Option<Move<'a>> {
+        let at = self
+            .ending
+            .floating
+            .clone()
+            .nth(number)
+            .filter(|_| self.decision < self.ending.floating.start)?;
+        Run::starting(&self.execution, at).next(&mut Vec::new())
     }
 
     #[inline]

@@ -123,20 +123,33 @@ impl Marks {
     pub(super) fn mark_all(&mut self, state: &mut Lattice) {
         self.cost.begin(state);
         self.make_room(state);
-        let here = self.cost.look(state);
         // Where memory is short there is no room for what lasts, and what is forgotten is needed again.
         let lasts = !self.forgotten && self.longest.is_none();
         self.open = !lasts;
-        let exhausted = self.more && lasts;
+        let mut exhausted = self.more && lasts;
         if state.is_cut() {
+            if state.floating() > 0 {
+                // Beyond the bound these come anywhere.
+                (self.cut, self.open, exhausted) = (true, self.open | exhausted, false);
+            }
+            while state.floating() > 0 {
+                let here = self.cost.look(state);
+                if !self.cost.is_marked_here(&here) {
+                    self.mark(state, here, false);
+                    self.return_to(state, 0);
+                }
+                state.walk_to(state.len() - 1);
+            }
             // What comes after has one beginning, which is here; beyond the bound there may be others.
-            let last = state.last_run();
-            self.open |= exhausted && here.frontier != 1 << last;
+            self.open |= exhausted && state.frontier() != 1 << state.last_run();
             if let Some((before, exhausted)) = self.go_back(state, exhausted) {
                 self.mark(state, before, exhausted);
             }
-        } else if !self.cost.is_marked_here(&here) {
-            self.mark(state, here, exhausted);
+        } else {
+            let here = self.cost.look(state);
+            if !self.cost.is_marked_here(&here) {
+                self.mark(state, here, exhausted);
+            }
         }
         // Nothing is done any more but to load what comes next, and that begins anywhere on the path.
         if state.is_on_path() {
