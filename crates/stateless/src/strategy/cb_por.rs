@@ -344,7 +344,7 @@ impl Strategy for CbPor {
             && point.arity == 0
             && point.preemptible
             && self.bound.is_none_or(|most| point.preemptions <= most)
-            && self.walk.borrow().marks.cost.marked(point.state.0).is_empty()
+            && self.walk.borrow().marks.cost.leads_nowhere(point.state.0)
         {
             return Choice::Take(Decision::Thread(running));
         }
@@ -366,17 +366,17 @@ impl Strategy for CbPor {
         let spent = self.bound.filter(|_| self.cut && !self.all);
         for (at, point) in record.points().iter().enumerate().skip(first) {
             let decision = self.decisions[at];
+            // Nothing else can be chosen, or it would be beyond the bound, which is known to cut something off.
+            let is_spent = spent.is_some_and(|most| most <= point.preemptions) && point.preemptible;
+            if is_spent && point.running.map(Decision::Thread) == Some(decision) {
+                continue;
+            }
             let enabled = record.enabled_words(point);
             if let (Decision::Thread(chosen), &[enabled]) = (decision, enabled)
                 && !self.all
+                && enabled == 1 << chosen.0
             {
-                // Nothing else can be chosen, or it would be beyond the bound, which is known to cut something off.
-                let spent = spent.is_some_and(|most| most <= point.preemptions)
-                    && point.preemptible
-                    && point.running == Some(chosen);
-                if spent || enabled == 1 << chosen.0 {
-                    continue;
-                }
+                continue;
             }
             let chooses = || last_thread(&self.decisions[..at]);
             self.path.push(Node {

@@ -167,12 +167,6 @@ fn values_of(
 }
 
 impl Marked<'_> {
-    /// Whether it is seen at once that there are none.
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.into == 0 && self.costs.steps.is_empty()
-    }
-
     /// Whether the next step of a thread leads to a marked state.
     #[inline]
     pub(crate) fn has(&self, thread: ThreadId, name: u64) -> bool {
@@ -266,6 +260,12 @@ impl ContextCost {
     /// Whether a state is marked.
     pub(crate) fn is_marked(&self, hash: u128) -> bool {
         self.states.is_marked(hash)
+    }
+
+    /// Whether it is seen at once that no step from a state leads to a marked one.
+    #[inline(always)]
+    pub(crate) fn leads_nowhere(&self, state: u128) -> bool {
+        (self.states.lacks(state) || self.states.leads(state) == 0) && self.steps.is_empty()
     }
 
     /// The steps from a state that lead to marked ones.

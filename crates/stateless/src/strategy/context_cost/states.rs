@@ -181,7 +181,7 @@ impl States {
 
     /// Of the tags from a place on: those that may be that of a state, up to the first that is empty; and the empty ones.
     /// Each is the highest bit of a byte.
-    #[inline]
+    #[inline(always)]
     fn tags(&self, slot: usize, hash: u128) -> (u64, u64) {
         const LOWEST: u64 = u64::from_le_bytes([1; TOGETHER]);
         const HIGHEST: u64 = LOWEST << 7;
@@ -193,8 +193,8 @@ impl States {
     }
 
     /// Whether it is seen at once that a state has no place.
-    #[inline]
-    fn lacks(&self, hash: u128) -> bool {
+    #[inline(always)]
+    pub(super) fn lacks(&self, hash: u128) -> bool {
         let (same, empty) = self.tags(hash as usize & (self.table.len() - 1), hash);
         same == 0 && empty != 0
     }
