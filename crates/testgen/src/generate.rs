@@ -19,11 +19,13 @@ pub enum Theme {
     Spins,
     /// Everything.
     Mixed,
+    /// Threads that the first one creates and joins, and that get in each other's way meanwhile.
+    Joins,
 }
 
 impl Theme {
     /// Every theme.
-    pub const ALL: [Theme; 7] = [
+    pub const ALL: [Theme; 8] = [
         Theme::Atomics,
         Theme::Locks,
         Theme::Condvars,
@@ -31,6 +33,7 @@ impl Theme {
         Theme::Cells,
         Theme::Spins,
         Theme::Mixed,
+        Theme::Joins,
     ];
 }
 
@@ -59,6 +62,9 @@ impl Numbers {
 /// all their executions can be enumerated; some have four threads, or up to eight statements in one.
 pub fn generate(theme: Theme, seed: u64) -> Program {
     let mut numbers = Numbers(seed.wrapping_mul(8).wrapping_add(theme as u64));
+    if theme == Theme::Joins {
+        return joins(&mut numbers);
+    }
     let count = [2, 2, 2, 3, 3, 4][numbers.below(6)];
     let most = if numbers.one_in(8) { 8 } else { 14 / count };
     let longest = [3, 4, 5, 6, 8][numbers.below(5)].min(most);
@@ -95,7 +101,7 @@ fn snippet(theme: Theme, body: usize, count: usize, numbers: &mut Numbers, out: 
         other => other,
     };
     match theme {
-        Theme::Atomics | Theme::Mixed => atomics(numbers, out),
+        Theme::Atomics | Theme::Mixed | Theme::Joins => atomics(numbers, out),
         Theme::Locks => locks(numbers, out),
         Theme::Condvars => condvars(numbers, out),
         Theme::Threads => threads(body, count, numbers, out),
@@ -107,6 +113,40 @@ fn snippet(theme: Theme, body: usize, count: usize, numbers: &mut Numbers, out: 
             _ => atomics(numbers, out),
         },
     }
+}
+
+/// A program in which the first thread does little more than to create the others, and to join most of them in some order.
+fn joins(numbers: &mut Numbers) -> Program {
+    let count = [3, 3, 3, 4][numbers.below(4)];
+    let mut first: Vec<Statement> = (1..count).map(Statement::Spawn).collect();
+    let mut children: Vec<usize> = (1..count).collect();
+    while !children.is_empty() {
+        let child = children.swap_remove(numbers.below(children.len()));
+        match numbers.below(8) {
+            0 => first.push(Statement::Load(0)),
+            1 => continue,
+            _ => {}
+        }
+        first.push(Statement::Join(child));
+    }
+    let worker = |numbers: &mut Numbers| {
+        let mut statements = Vec::new();
+        let length = 1 + numbers.below(if count == 3 { 5 } else { 2 });
+        while statements.len() < length {
+            match numbers.below(8) {
+                0 | 1 => statements.extend([Statement::Lock(0), Statement::Unlock(0)]),
+                2 | 3 => statements.push(Statement::Load(0)),
+                4 => statements.push(Statement::Load(1)),
+                5 => statements.push(Statement::Store(0, 1)),
+                6 => statements.push(Statement::Add(1)),
+                _ => statements.push(Statement::Add(0)),
+            }
+        }
+        statements
+    };
+    let workers = (1..count).map(|_| worker(numbers));
+    let bodies = std::iter::once(first).chain(workers.collect::<Vec<_>>()).collect();
+    Program { bodies }
 }
 
 fn atomics(numbers: &mut Numbers, out: &mut Vec<Statement>) {

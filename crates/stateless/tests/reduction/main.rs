@@ -111,6 +111,14 @@ fn cb_por_reaches_every_terminal_order_within_the_bound_once() {
     verify_all(LIMITS, 25, |case| case.cb_por());
 }
 
+/// Where threads are joined, executions are not looked at to their ends.
+#[test]
+fn cb_por_reaches_every_terminal_order_once_where_threads_are_joined() {
+    verify_theme(Theme::Joins, LIMITS, 150, |case| case.cb_por());
+    verify_theme(Theme::Joins, LIMITS, 50, |case| case.once_within_bounds(Named::Optimal));
+    verify_theme(Theme::Joins, LIMITS, 20, |case| case.cb_por_remembering(12));
+}
+
 #[test]
 fn cb_por_with_room_for_few_states_misses_nothing() {
     verify_all(LIMITS, 10, |case| {
