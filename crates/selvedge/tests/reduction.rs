@@ -68,6 +68,48 @@ fn mutexes() {
     assert_eq!(orders(Strategy::Optimal, None, three_times_two_sections), (90, 90));
 }
 
+/// Joins of threads that have ended could come while another one goes on, whatever that one does.
+#[test]
+fn joins_that_could_come_earlier() {
+    fn add_twice(x: &AtomicUsize) {
+        x.fetch_add(1, Ordering::Relaxed);
+        x.fetch_add(1, Ordering::Relaxed);
+    }
+    agree(true, || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let [a, b] = [x.clone(), x.clone()].map(|x| thread::spawn(move || add_twice(&x)));
+        a.join().unwrap();
+        b.join().unwrap();
+    });
+    agree(false, || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let threads = [x.clone(), x.clone(), x.clone()].map(|x| {
+            thread::spawn(move || {
+                x.load(Ordering::Relaxed);
+                x.fetch_add(1, Ordering::Relaxed)
+            })
+        });
+        threads.map(|thread| thread.join().unwrap());
+    });
+    // One that asks whether the other has ended.
+    agree(true, || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let (own, other) = (x.clone(), x.clone());
+        let a = std::sync::Arc::new(thread::spawn(move || add_twice(&own)));
+        let asked = a.clone();
+        let b = thread::spawn(move || {
+            asked.is_finished();
+            drop(asked);
+            add_twice(&other);
+        });
+        x.load(Ordering::Relaxed);
+        if let Ok(a) = std::sync::Arc::try_unwrap(a) {
+            a.join().unwrap();
+        }
+        b.join().unwrap();
+    });
+}
+
 #[test]
 fn rwlocks() {
     agree(true, || {
