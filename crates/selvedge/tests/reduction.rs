@@ -95,7 +95,7 @@ fn joins_that_could_come_earlier() {
     agree(true, || {
         let x = Arc::new(AtomicUsize::new(0));
         let (own, other) = (x.clone(), x.clone());
-        let a = std::sync::Arc::new(thread::spawn(move || add_twice(&own)));
+        let a = Arc::new(thread::spawn(move || add_twice(&own)));
         let asked = a.clone();
         let b = thread::spawn(move || {
             asked.is_finished();
@@ -103,7 +103,7 @@ fn joins_that_could_come_earlier() {
             add_twice(&other);
         });
         x.load(Ordering::Relaxed);
-        if let Ok(a) = std::sync::Arc::try_unwrap(a) {
+        if let Ok(a) = Arc::try_unwrap(a) {
             a.join().unwrap();
         }
         b.join().unwrap();
