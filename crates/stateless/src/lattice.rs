@@ -486,10 +486,10 @@ impl Lattice {
         length.checked_sub(1).map_or(0, |last| self.steps[last].after)
     }
 
-    /// Whether the graph ends before the execution does: where one thread goes on, nothing was left to choose from there on,
-    /// and every execution within the bound that leads to a state after it comes by there. But for some steps of another
-    /// thread that [float](Lattice::floating): they come last in the graph, and to take them before the thread has
-    /// gone on is beyond the bound, unless they were taken before it came there.
+    /// Whether the graph is cut short. The execution goes on with a thread then, and nothing was left to choose from there on; and
+    /// whoever comes within the bound to a state with more than that comes by where the graph ends. But some steps may
+    /// [float](Lattice::floating): they are the last of the graph, came later in the execution, and may have been taken
+    /// before it came there.
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut
     }

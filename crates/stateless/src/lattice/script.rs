@@ -131,9 +131,11 @@ pub(crate) struct Run<'a> {
     ending: Ending,
 }
 
-/// How an execution ends: from some decision on nothing was left to choose, no thread yielded, and each step depends on the
-/// one before. But for one thread to come before another: to run to where it no longer could, when the other could have
-/// gone on with *floating* steps, which nobody depends on, for one preemption. These come next.
+/// How an execution ends. From some decision on nothing was left to choose: one thread could go on, none yielded, and each
+/// step depends on the one before. Just before that one thread may have run until it could go on no longer, while another
+/// could have taken *floating* steps: joins of threads that have ended, which change nothing for anybody. These come right
+/// after it then, and what comes after them depends on the last step of that thread. So the states of the ending are those
+/// along the execution, each with some or all of the floating steps, and they all lead to the same end.
 #[derive(Clone, Debug)]
 struct Ending {
     /// The first decision of it.

@@ -24,7 +24,8 @@
 //!    else is in H within the next bound comes from other ways to exhausted states that it allows. Terminal graphs with
 //!    prefixes of that kind are kept, and marked anew.
 //! 5. A state that one step leads to within the bound is not put into H itself: that the step leads there says the
-//!    same. `Mark` goes back over all steps of the execution at once that were the only ones within the bound.
+//!    same. `Mark` goes back over all steps of the execution at once that were the only ones within the bound; what comes
+//!    after the last choice is not even looked at, if it is certain that there is no other way there.
 //! 6. When the table has grown past a limit, states that were not looked at for longest are taken out of H, prefixes of
 //!    the last execution after all others, and what lies behind them may be run again. Executions that are very long or
 //!    have more than 64 threads are not marked. The search is slower then and no less complete.

@@ -129,9 +129,10 @@ impl Marks {
         let mut exhausted = self.more && lasts;
         if state.is_cut() {
             if state.floating() > 0 {
-                // Beyond the bound these come anywhere.
-                (self.cut, self.open, exhausted) = (true, self.open | exhausted, false);
+                // Within the next bound there may be other ways.
+                (self.open, exhausted) = (self.open | exhausted, false);
             }
+            // With each number of these every way on leads to the same terminal state.
             while state.floating() > 0 {
                 let here = self.cost.look(state);
                 if !self.cost.is_marked_here(&here) {
