@@ -40,6 +40,7 @@ use selvedge_core::{Bounds, Decision, Measure, ThreadId};
 use self::marks::Marks;
 use self::node::{Few, Node, member};
 use super::backtrack::last_thread;
+use super::context_cost::is_beyond;
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
 use crate::lattice::{Lattice, MOST_THREADS, Trail, each};
 use crate::program::Onward;
@@ -464,7 +465,32 @@ impl Walk {
     /// The same as far as anything else could have been chosen.
     fn update_to_last_choice(&mut self, execution: &Finished<'_>) {
         let kept = self.state.update_to_last_choice(execution, self.marks.most());
+        debug_assert!(
+            self.is_cut_rightly(execution),
+            "whoever comes after the end of the graph comes by there"
+        );
         self.updated(kept);
+    }
+
+    /// Whether, if the graph is cut, nobody comes within the bound to a state after its end with a step of another thread than
+    /// the one that goes on, by trying everything.
+    fn is_cut_rightly(&self, execution: &Finished<'_>) -> bool {
+        let (mut whole, most) = (self.state.clone(), self.marks.most());
+        if !whole.is_cut() {
+            return true;
+        }
+        let end = whole.steps() - whole.floating();
+        whole.walk_to(end);
+        let others = whole.frontier() & !(1 << whole.last_run());
+        let last: Vec<_> = each(others).map(|other| (other, whole.last_event(other))).collect();
+        whole.update(execution, most);
+        (end + 1..=whole.steps()).all(|length| {
+            whole.walk_to(length);
+            last.iter().all(|&(other, last)| {
+                let is_last = whole.frontier() >> other & 1 == 1 && whole.last_event(other) == last;
+                !is_last || most.is_some_and(|most| is_beyond(&whole, other, most))
+            })
+        })
     }
 
     fn updated(&mut self, kept: usize) {

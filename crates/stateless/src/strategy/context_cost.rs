@@ -580,7 +580,7 @@ impl ContextCost {
 
 /// Whether arriving in a state by the step of a thread is beyond the budget, by trying everything. That takes long, so it is done
 /// for one state in many, if it is not too large.
-fn is_beyond(state: &Lattice, last: usize, budget: u32) -> bool {
+pub(crate) fn is_beyond(state: &Lattice, last: usize, budget: u32) -> bool {
     const MOST: usize = 30;
     const ONE_IN: u128 = 64;
     !state.hash.is_multiple_of(ONE_IN)
