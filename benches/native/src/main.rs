@@ -38,7 +38,7 @@ the same. The median of 7, by turns.";
 const WORK: &str = "## Jobs, of a program that works
 
 The same for 3 threads that each compute and then take the lock, 12 times, half a millisecond or so in an execution, \
-within 2 preemptions, as is the default.";
+within 2 preemptions, as is the default; `delay` within 3 delays, since 2 are soon explored.";
 
 const RATE: &str = "## Jobs, at 5,000 executions a second
 
@@ -256,7 +256,7 @@ fn measure(
     let program = program.arguments([threads, rounds, length].map(|number| number.to_string())).jobs(jobs);
     let search = Search {
         strategy,
-        parameters: Parameters { delays: bound, ..Parameters::bounded(bound) },
+        parameters: Parameters { delays: bound + 1, ..Parameters::bounded(bound) },
         max_executions: Some(most),
         ..Search::default()
     };
