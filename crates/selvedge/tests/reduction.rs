@@ -89,7 +89,7 @@ fn joins_that_could_come_earlier() {
                 x.fetch_add(1, Ordering::Relaxed)
             })
         });
-        threads.map(|thread| thread.join().unwrap());
+        threads.into_iter().for_each(|thread| drop(thread.join().unwrap()));
     });
     // One that asks whether the other has ended.
     agree(true, || {
