@@ -86,10 +86,10 @@ fn joins_that_could_come_earlier() {
         let threads = [x.clone(), x.clone(), x.clone()].map(|x| {
             thread::spawn(move || {
                 x.load(Ordering::Relaxed);
-                x.fetch_add(1, Ordering::Relaxed)
+                x.fetch_add(1, Ordering::Relaxed);
             })
         });
-        threads.into_iter().for_each(|thread| drop(thread.join().unwrap()));
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
     // One that asks whether the other has ended.
     agree(true, || {
