@@ -141,11 +141,7 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         if let Some((length, Choice::Prune)) = otherwise {
             return self.take_over_until(ran, length);
         }
-        self.was_taken_over = true;
-        self.clocks = ran.clocks;
-        self.has_cells |= ran.clocks;
-        self.ended.at = None;
-        self.ended.stopped = false;
+        self.takes_over(ran);
         self.ended.preemptions = ran.preemptions;
         self.ended.state = ran.state;
         let (held_back, pruned) = (ran.held_back, ran.pruned);
@@ -174,20 +170,25 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         }
     }
 
+    /// The last execution is one that was run ahead.
+    fn takes_over(&mut self, ran: &Ran) {
+        self.was_taken_over = true;
+        self.clocks = ran.clocks;
+        self.has_cells |= ran.clocks;
+        self.ended.at = None;
+        self.ended.stopped = false;
+    }
+
     /// Takes an execution over up to where the strategy ends it.
     fn take_over_until(&mut self, ran: &Ran, length: usize) -> TakenOver {
         if !self.observer.on {
             // Which states it has reached until then is not known.
             return TakenOver::Not;
         }
+        self.takes_over(ran);
         let theirs = &ran.record;
-        self.was_taken_over = true;
-        self.clocks = ran.clocks;
-        self.has_cells |= ran.clocks;
         self.record.copy_from(theirs, length);
         let point = &theirs.points()[length];
-        self.ended.at = None;
-        self.ended.stopped = false;
         self.ended.preemptions = point.preemptions;
         self.ended.state = theirs.state(length);
         self.fair_cut |= theirs.points()[..=length].iter().any(|point| point.held_back);
