@@ -30,6 +30,7 @@
 //!    the last execution after all others, and what lies behind them may be run again. Executions that are very long or
 //!    have more than 64 threads are not marked. The search is slower then and no less complete.
 
+mod circle;
 mod marks;
 mod node;
 
@@ -37,6 +38,7 @@ use std::cell::RefCell;
 
 use selvedge_core::{Bounds, Decision, Measure, ThreadId};
 
+use self::circle::Member;
 use self::marks::Marks;
 use self::node::{Few, Node, member};
 use super::backtrack::last_thread;
@@ -71,6 +73,8 @@ pub struct CbPor {
     names: Vec<u64>,
     /// Terminal graphs that were reached and are needed within higher bounds.
     terminals: Trail,
+    /// What this search and its copies tell each other.
+    member: Member,
 }
 
 /// A graph, and what is known of its prefixes.
@@ -100,19 +104,17 @@ impl CbPor {
             path: Vec::new(),
             begun: false,
             cut: false,
-            walk: RefCell::new(Walk {
-                state: Lattice::new(yields),
-                marks: Marks::new(bound, most != Some(0)),
-                common: 0,
-            }),
+            walk: RefCell::new(Walk::new(yields, bound, most != Some(0))),
             names: Vec::new(),
             terminals: Trail::default(),
+            member: Member::default(),
         }
     }
 
     /// Every prefix of a partial order within the bound too (Algorithm 1), at the last bound at once.
-    pub fn all(self) -> Self {
-        CbPor { all: true, ..self }.at_bound()
+    pub fn all(mut self) -> Self {
+        self.all = true;
+        self.at_bound()
     }
 
     /// Goes to the last bound at once, or searches without one.
@@ -211,6 +213,8 @@ impl CbPor {
             dear = dear.or(Some(thread));
         }
         match dear {
+            // The search may not have been where a copy of it has: it would go on, and can end what went on.
+            None if self.all && self.member.is_copy() => Choice::Take(Decision::Thread(preferred)),
             None => Choice::Prune,
             Some(likely) if point.foreseen => Choice::Take(Decision::Thread(likely)),
             Some(_) => {
@@ -251,113 +255,8 @@ impl CbPor {
         }
     }
 
-    /// Goes on to the next bound.
-    fn next_bound(&mut self, bound: u32) {
-        self.bound = Some(bound);
-        let Walk { state, marks, .. } = self.walk.get_mut();
-        marks.bound = self.bound;
-        marks.more = Some(bound) != self.most;
-        marks.cost.unmark_all();
-        marks.cut = false;
-        self.cut = false;
-        self.path.clear();
-        self.decisions.clear();
-        self.begun = false;
-        state.clear();
-        self.terminals.again(marks.forgotten, |terminals, pieces| {
-            for piece in pieces {
-                state.load(piece.begin, marks.most(), terminals.get(piece));
-            }
-            marks.mark_all(state);
-            marks.open
-        });
-        if marks.exhausted {
-            marks.cost.mark(0);
-        }
-        state.clear();
-    }
-}
-
-impl Strategy for CbPor {
-    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
-        loop {
-            let marks = &self.walk.get_mut().marks;
-            if !self.begun {
-                self.begun = true;
-                // The state that every execution begins in has the hash 0.
-                if !marks.cost.is_marked(0) {
-                    prefix.clear();
-                    return true;
-                }
-            }
-            while let Some(node) = self.path.last_mut() {
-                if node.is_done(marks, &self.names, self.bound, &mut self.cut) {
-                    self.path.pop();
-                    continue;
-                }
-                let next = node.untried(marks, &self.names, self.bound, &mut self.cut).next();
-                if let Some(decision) = next {
-                    node.tried.insert(member(decision));
-                    prefix.expect = Some(node.fingerprint);
-                    self.decisions.truncate(node.at);
-                    self.decisions.push(decision);
-                    prefix.decisions.clear();
-                    prefix.decisions.extend_from_slice(&self.decisions);
-                    return true;
-                }
-                self.path.pop();
-            }
-            match (self.bound, self.most) {
-                (Some(bound), most) if most.is_none_or(|most| bound < most) && self.cut() => {
-                    self.next_bound(bound + 1);
-                }
-                _ => return false,
-            }
-        }
-    }
-
-    fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
-        let mut decisions = self.decisions.clone();
-        let walk = self.walk.borrow();
-        let at = self.path.iter().rposition(|node| {
-            decisions.truncate(node.at);
-            node.untried(&walk.marks, &self.names, self.bound, &mut false).next().is_some_and(|decision| {
-                decisions.push(decision);
-                wanted(&decisions, Onward::Calmly)
-            })
-        })?;
-        let mut walk = self.walk.clone();
-        walk.get_mut().marks.more = false;
-        Some(Box::new(CbPor {
-            decisions: self.decisions.clone(),
-            path: self.path[..=at].to_vec(),
-            begun: true,
-            walk,
-            names: self.names.clone(),
-            terminals: Trail::default(),
-            most: self.bound,
-            ..*self
-        }))
-    }
-
-    fn choose(&self, point: &Point<'_>) -> Choice {
-        // Most often the thread goes on, and nothing is known of what comes then.
-        if let Some(running) = point.running
-            && point.arity == 0
-            && point.preemptible
-            && self.bound.is_none_or(|most| point.preemptions <= most)
-            && self.walk.borrow().marks.cost.leads_nowhere(point.state.0)
-        {
-            return Choice::Take(Decision::Thread(running));
-        }
-        self.choose_unmarked(point)
-    }
-
-    fn strays(&self) -> bool {
-        true
-    }
-
-    fn finished(&mut self, execution: &Finished<'_>) {
+    /// Learns from an execution.
+    fn learn(&mut self, execution: &Finished<'_>) {
         let record = execution.record;
         let first = execution.prefix;
         self.decisions.truncate(first);
@@ -420,6 +319,133 @@ impl Strategy for CbPor {
         }
     }
 
+    /// The first node, from the end of the path, with something to be tried that is wanted.
+    fn next_wanted(&self, wanted: Wanted<'_>) -> Option<usize> {
+        let mut decisions = self.decisions.clone();
+        let marks = &self.walk.borrow().marks;
+        self.path.iter().rposition(|node| {
+            decisions.truncate(node.at);
+            node.untried(marks, &self.names, self.bound, &mut false).next().is_some_and(|decision| {
+                decisions.push(decision);
+                wanted(&decisions, Onward::Calmly)
+            })
+        })
+    }
+
+    /// Goes on to the next bound.
+    fn next_bound(&mut self, bound: u32) {
+        self.bound = Some(bound);
+        let Walk { state, marks, .. } = self.walk.get_mut();
+        marks.bound = self.bound;
+        marks.more = Some(bound) != self.most;
+        marks.cost.unmark_all();
+        marks.cut = false;
+        self.cut = false;
+        self.path.clear();
+        self.decisions.clear();
+        self.begun = false;
+        state.clear();
+        self.terminals.again(marks.forgotten, |terminals, pieces| {
+            for piece in pieces {
+                state.load(piece.begin, marks.most(), terminals.get(piece));
+            }
+            marks.mark_all(state);
+            marks.open
+        });
+        if marks.exhausted {
+            marks.cost.mark(0);
+        }
+        state.clear();
+    }
+}
+
+impl Strategy for CbPor {
+    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
+        self.member.hear(&mut self.walk.get_mut().marks.cost, self.bound);
+        loop {
+            let marks = &self.walk.get_mut().marks;
+            if !self.begun {
+                self.begun = true;
+                // The state that every execution begins in has the hash 0.
+                if !marks.cost.is_marked(0) {
+                    prefix.clear();
+                    return true;
+                }
+            }
+            while let Some(node) = self.path.last_mut() {
+                if node.is_done(marks, &self.names, self.bound, &mut self.cut) {
+                    self.path.pop();
+                    continue;
+                }
+                let next = node.untried(marks, &self.names, self.bound, &mut self.cut).next();
+                if let Some(decision) = next {
+                    node.tried.insert(member(decision));
+                    prefix.expect = Some(node.fingerprint);
+                    self.decisions.truncate(node.at);
+                    self.decisions.push(decision);
+                    prefix.decisions.clear();
+                    prefix.decisions.extend_from_slice(&self.decisions);
+                    return true;
+                }
+                self.path.pop();
+            }
+            match (self.bound, self.most) {
+                (Some(bound), most) if most.is_none_or(|most| bound < most) && self.cut() => {
+                    self.next_bound(bound + 1);
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
+        let at = self.next_wanted(wanted)?;
+        let walk = &mut *self.walk.borrow_mut();
+        walk.marks.cost.keep_news(true);
+        let (member, mut walk) = self.member.copy(walk, self.bound);
+        walk.marks.more = false;
+        Some(Box::new(CbPor {
+            decisions: self.decisions.clone(),
+            path: self.path[..=at].to_vec(),
+            begun: true,
+            walk: RefCell::new(walk),
+            names: self.names.clone(),
+            terminals: Trail::default(),
+            member,
+            most: self.bound,
+            ..*self
+        }))
+    }
+
+    fn go_ahead(&mut self, wanted: Wanted<'_>) -> Option<bool> {
+        let at = self.next_wanted(wanted);
+        at.inspect(|at| self.path.truncate(at + 1));
+        Some(at.is_some())
+    }
+
+    fn choose(&self, point: &Point<'_>) -> Choice {
+        // Most often the thread goes on, and nothing is known of what comes then.
+        if let Some(running) = point.running
+            && point.arity == 0
+            && point.preemptible
+            && self.bound.is_none_or(|most| point.preemptions <= most)
+            && self.walk.borrow().marks.cost.leads_nowhere(point.state.0)
+        {
+            return Choice::Take(Decision::Thread(running));
+        }
+        self.choose_unmarked(point)
+    }
+
+    fn strays(&self) -> bool {
+        true
+    }
+
+    fn finished(&mut self, execution: &Finished<'_>) {
+        self.member.hear(&mut self.walk.get_mut().marks.cost, self.bound);
+        self.learn(execution);
+        self.member.tell(&mut self.walk.get_mut().marks.cost, self.bound);
+    }
+
     /// An execution that has more preemptions than the bound is like one that has not.
     fn report(&mut self, execution: &Finished<'_>) -> Report {
         let has_graph = self.has_graph(execution.record);
@@ -455,7 +481,18 @@ impl Strategy for CbPor {
     }
 }
 
+impl Drop for CbPor {
+    fn drop(&mut self) {
+        self.member.leave(self.walk.get_mut(), self.bound);
+    }
+}
+
 impl Walk {
+    /// With nothing known.
+    fn new(yields: Option<u32>, bound: Option<u32>, more: bool) -> Self {
+        Walk { state: Lattice::new(yields), marks: Marks::new(bound, more), common: 0 }
+    }
+
     /// Makes the graph that of an execution.
     fn update(&mut self, execution: &Finished<'_>) {
         let kept = self.state.update(execution, self.marks.most());

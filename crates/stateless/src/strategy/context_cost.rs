@@ -25,7 +25,8 @@ use std::collections::HashMap;
 
 use selvedge_core::ThreadId;
 
-use self::states::{ARRIVALS, At, Costs, State, States, THREADS};
+pub(crate) use self::states::State;
+use self::states::{ARRIVALS, At, Costs, States, THREADS};
 use crate::coverage::{HashedMap, HashedSet};
 use crate::happens_before::{mix, value_hash};
 use crate::lattice::{Costs as Spent, Lattice, Runs, Threads, each};
@@ -49,6 +50,10 @@ pub(crate) struct ContextCost {
     number_of: Vec<u32>,
     /// Whether each thread of the graph at hand is its number.
     same: bool,
+    /// The states of which something was found out that others are told, where there are any.
+    news: Option<Vec<u128>>,
+    /// How often something had to be worked out.
+    searches: u64,
 }
 
 /// A state that is being looked at.
@@ -76,12 +81,6 @@ impl Here {
     /// Whether a switch away from a thread that has just come here preempts it.
     pub(crate) fn preempts(&self, last: usize) -> bool {
         self.preemptible >> last & 1 == 1
-    }
-
-    /// Whether it is in the table.
-    #[inline]
-    pub(crate) fn has_place(&self) -> bool {
-        self.at.is_some()
     }
 }
 
@@ -191,10 +190,20 @@ impl Marked<'_> {
 }
 
 impl ContextCost {
-    /// Whether more than so many states were looked at since some were last forgotten, or as much is kept apart.
+    /// Whether more than so many states of which more is known than costs were looked at since some were last forgotten, or as
+    /// many steps are kept apart.
     #[inline]
     pub(crate) fn has_more_than(&self, states: usize) -> bool {
-        self.states.young().max(self.steps.young.len()).max(self.costs.len()) > states
+        self.states.young().max(self.steps.young.len()) > states
+    }
+
+    /// Forgets what is known of costs alone, if it is more than so much.
+    #[inline]
+    pub(crate) fn limit_costs(&mut self, most: usize) {
+        if self.states.spare().max(self.costs.len()) > most {
+            self.states.forget_costs();
+            self.costs.clear();
+        }
     }
 
     /// Forgets the states that were not looked at since this was last done.
@@ -215,7 +224,9 @@ impl ContextCost {
             let removed = state.remove(last);
             self.keep_step(state, removed.event);
             if kept.insert(state.hash) {
-                self.states.get(state.hash);
+                if let Some(at) = self.states.get(state.hash) {
+                    self.states.look_at(at);
+                }
                 self.keep_prefixes(state, kept, most);
             }
             state.put_back(last, &removed);
@@ -233,15 +244,58 @@ impl ContextCost {
         }
     }
 
+    /// How many names of threads have a number.
+    pub(crate) fn numbers(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// From now on notes what it finds out, for others, or no longer.
+    pub(crate) fn keep_news(&mut self, keep: bool) {
+        if !keep {
+            self.news = None;
+        } else if self.news.is_none() {
+            self.news = Some(Vec::new());
+        }
+    }
+
+    /// Adds to a list what was found out since this was last asked.
+    pub(crate) fn take_news(&mut self, list: &mut Vec<State>) {
+        if let Some(news) = &mut self.news {
+            news.dedup();
+            list.extend(news.drain(..).filter_map(|hash| self.states.known(hash)));
+        }
+    }
+
+    /// Learns what another one has found out, which has the same numbers for threads; also which states are marked.
+    pub(crate) fn hear(&mut self, news: &[State], marks: bool) {
+        news.iter().for_each(|state| self.states.hear(state, marks));
+    }
+
+    #[inline]
+    fn is_news(&mut self, hash: u128) {
+        if let Some(news) = &mut self.news {
+            news.push(hash);
+        }
+    }
+
     /// Marks a state. Says whether it was not marked before.
     pub(crate) fn mark(&mut self, hash: u128) -> bool {
+        self.is_news(hash);
         let at = self.states.find(hash);
-        self.states.at(at).mark()
+        self.states.mark(at)
     }
 
     /// Marks a state that is looked at.
     pub(crate) fn mark_here(&mut self, here: &mut Here) {
-        self.place(here).mark();
+        self.is_news(here.hash);
+        let at = self.place(here);
+        self.states.mark(at);
+    }
+
+    /// Whether more is known of a state that is looked at than what it costs.
+    #[inline]
+    pub(crate) fn is_kept(&self, here: &Here) -> bool {
+        here.at.is_some_and(|at| self.states.is_kept(at))
     }
 
     /// Whether a state that is looked at is marked.
@@ -252,9 +306,8 @@ impl ContextCost {
 
     /// The place of a state in the table, where it gets one if it has none.
     #[inline]
-    fn place(&mut self, here: &mut Here) -> &mut State {
-        let at = *here.at.get_or_insert_with(|| self.states.find(here.hash));
-        self.states.at(at)
+    fn place(&mut self, here: &mut Here) -> At {
+        *here.at.get_or_insert_with(|| self.states.find(here.hash))
     }
 
     /// Whether a state is marked.
@@ -278,6 +331,7 @@ impl ContextCost {
     pub(crate) fn unmark_all(&mut self) {
         self.states.unmark_all();
         self.steps.clear();
+        self.news = None;
     }
 
     /// Notes that the step of an event leads from a state to a marked one; a step that chooses values, once all
@@ -293,7 +347,11 @@ impl ContextCost {
     /// Notes that a thread's step leads from a state to a marked one, whatever values it chooses.
     pub(crate) fn step_leads_on(&mut self, state: &Lattice, here: &mut Here, thread: usize) {
         match self.number_of[thread] {
-            number if number < THREADS => self.place(here).leads_on(1 << number),
+            number if number < THREADS => {
+                self.is_news(here.hash);
+                let at = self.place(here);
+                self.states.leads_on(at, 1 << number);
+            }
             _ => {
                 self.steps.young.insert(step(here.hash, state.name(thread), 0));
             }
@@ -316,7 +374,7 @@ impl ContextCost {
     /// Notes that a thread's step leads from a state that is looked at to one behind which everything has been run.
     /// Says whether that has a place in the table.
     pub(crate) fn lasts(&mut self, here: &mut Here, thread: usize) -> bool {
-        let at = *here.at.get_or_insert_with(|| self.states.find(here.hash));
+        let at = self.place(here);
         self.lasts_at(at, thread)
     }
 
@@ -329,6 +387,7 @@ impl ContextCost {
     fn lasts_at(&mut self, at: At, thread: usize) -> bool {
         let number = self.number_of[thread];
         if number < THREADS {
+            self.is_news(at.hash);
             self.states.last(at, 1 << number);
         }
         number < THREADS
@@ -381,6 +440,16 @@ impl ContextCost {
     /// Looks at a state of the graph at hand.
     #[inline]
     pub(crate) fn look(&mut self, state: &Lattice) -> Here {
+        let here = self.glance(state);
+        if let Some(at) = here.at {
+            self.states.look_at(at);
+        }
+        here
+    }
+
+    /// The same only to work out what it costs.
+    #[inline]
+    fn glance(&mut self, state: &Lattice) -> Here {
         let (allowed, preemptible) = state.allowed();
         let at = self.states.get(state.hash);
         Here { hash: state.hash, at, frontier: state.frontier(), allowed, preemptible, run: state.was_run() }
@@ -407,7 +476,13 @@ impl ContextCost {
         thread: usize,
         budget: u32,
     ) -> u32 {
-        self.search(state, here, thread, budget, Way { length: Way::UNKNOWN - 1, ..Way::default() })
+        let searches = self.searches;
+        let way = Way { length: Way::UNKNOWN - 1, ..Way::default() };
+        let cost = self.search(state, here, thread, budget, way);
+        if self.searches != searches {
+            self.is_news(here.hash);
+        }
+        cost
     }
 
     /// The same, on the way back from a state that was asked about.
@@ -473,6 +548,7 @@ impl ContextCost {
         last: usize,
         budget: u32,
     ) -> u32 {
+        self.is_news(here.hash);
         self.search_back(state, here, last, budget, Way::default())
     }
 
@@ -485,8 +561,9 @@ impl ContextCost {
         budget: u32,
         way: Way,
     ) -> u32 {
+        self.searches += 1;
         let removed = state.remove(last);
-        let mut before = self.look(state);
+        let mut before = self.glance(state);
         let cost = self.search(state, &mut before, last, budget, way);
         state.put_back(last, &removed);
         if self.is_noted(way.length) {
@@ -547,9 +624,9 @@ impl ContextCost {
     fn note_arrival(&mut self, state: &Lattice, here: &mut Here, last: usize, budget: u32, cost: u32) {
         let enough = cost <= budget;
         let rank = self.rank(here, last, budget);
-        let place = self.place(here);
+        let at = self.place(here);
         if let Some(rank) = rank {
-            let costs = &mut place.costs[rank];
+            let costs = &mut self.states.at(at).costs[rank];
             if enough {
                 costs.set_most(cost);
             } else {

@@ -178,6 +178,12 @@ pub trait Strategy {
         None
     }
 
+    /// Goes ahead itself, as a copy of it would, and says whether something was wanted; `None` if it cannot. Asked of
+    /// copies, that have come to what they were copied from, and know more by now.
+    fn go_ahead(&mut self, _wanted: Wanted<'_>) -> Option<bool> {
+        None
+    }
+
     /// How an execution goes on after its prefix.
     fn choose(&self, point: &Point<'_>) -> Choice;
 

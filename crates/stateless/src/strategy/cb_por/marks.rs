@@ -107,6 +107,7 @@ impl Marks {
     /// hand: to the states of the last execution the search comes back, and whether these are done depends on the others.
     fn make_room(&mut self, state: &mut Lattice) {
         let most = self.most_states.min(self.squares());
+        self.cost.limit_costs(most / 4);
         if self.cost.has_more_than(most / 2) {
             let mut kept = HashedSet::default();
             self.cost.keep_prefixes(state, &mut kept, most / 4);
@@ -166,7 +167,7 @@ impl Marks {
     fn mark(&mut self, state: &mut Lattice, mut here: Here, mut exhausted: bool) {
         loop {
             let within = self.arrivals_within(state, &mut here);
-            if !within.is_power_of_two() || here.has_place() {
+            if !within.is_power_of_two() || self.cost.is_kept(&here) {
                 self.cost.mark_here(&mut here);
             }
             self.open |= exhausted && here.frontier != within;

@@ -3,7 +3,8 @@
 //! seen from a byte, which are so few that they are at hand; and the table grows where it is.
 //!
 //! States come in two generations: those that were looked at since some were last forgotten, and the others, which are
-//! forgotten next.
+//! forgotten next. That is so of states of which more is known than what they cost. What they cost can be worked out again; it
+//! is not counted, and forgotten on its own: so what is forgotten of the others is the same, whoever has worked it out.
 
 /// So many threads have a place in an entry, by their numbers.
 pub(super) const THREADS: u32 = 16;
@@ -15,14 +16,14 @@ const TOGETHER: usize = 8;
 
 /// What is known of a state. Sets of threads are by their numbers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct State {
+pub(crate) struct State {
     /// In two halves, which need no more room than they take.
     hash: (u64, u64),
     /// The threads whose next step leads to a marked state.
     into: u16,
     /// The epoch that this and the mark are of; 0 where there is no state.
     epoch: u8,
-    /// See [`MARKED`] and [`YOUNG`].
+    /// See [`MARKED`], [`YOUNG`] and [`KEPT`].
     flags: u8,
     /// What it costs to arrive by the steps of the first threads whose last step nothing depends on.
     pub(super) costs: [Costs; ARRIVALS],
@@ -32,11 +33,18 @@ pub(super) struct State {
 const MARKED: u8 = 1;
 /// It was looked at since states were last forgotten.
 const YOUNG: u8 = 2;
+/// More is known of it, or was in another epoch, than what it costs to arrive there. No other state is young.
+const KEPT: u8 = 4;
 
 impl State {
     #[inline]
     fn hash(&self) -> u128 {
         u128::from(self.hash.1) << 64 | u128::from(self.hash.0)
+    }
+
+    /// Whether anything is known of what it costs to arrive there.
+    pub(crate) fn has_costs(&self) -> bool {
+        self.costs.iter().any(|costs| costs.0 != 0)
     }
 
     #[inline]
@@ -48,19 +56,6 @@ impl State {
     #[inline]
     pub(super) fn leads(&self) -> u16 {
         self.into
-    }
-
-    /// Notes that the next steps of these threads lead to marked states.
-    #[inline]
-    pub(super) fn leads_on(&mut self, threads: u16) {
-        self.into |= threads;
-    }
-
-    /// Marks the state. Says whether it was not marked before.
-    pub(super) fn mark(&mut self) -> bool {
-        let was_marked = self.is_marked();
-        self.flags |= MARKED;
-        !was_marked
     }
 }
 
@@ -94,6 +89,12 @@ impl Costs {
     pub(super) fn set_most(&mut self, most: u32) {
         self.0 = self.0 & 0xF | (0xF - most.min(Costs::MANY) as u8) << 4;
     }
+
+    /// It also lies between two others.
+    fn narrow(&mut self, other: Costs) {
+        // Either half is the greater, the more is known.
+        self.0 = (self.0 & 0xF).max(other.0 & 0xF) | (self.0 & 0xF0).max(other.0 & 0xF0);
+    }
 }
 
 /// Where a state is. As long as the table does not grow, it is found there at once.
@@ -114,7 +115,8 @@ pub(super) struct States {
     /// For each place in it, the threads whose next step leads to a marked state in every epoch from then on.
     lasting: Vec<u16>,
     length: usize,
-    /// How many of them are young.
+    /// How many of them are kept, and how many of these young.
+    kept: usize,
     young: usize,
     epoch: u8,
 }
@@ -126,6 +128,7 @@ impl Default for States {
             tags: vec![0; 64 + TOGETHER - 1],
             lasting: vec![0; 64],
             length: 0,
+            kept: 0,
             young: 0,
             epoch: 1,
         }
@@ -142,16 +145,32 @@ impl States {
         self.young
     }
 
+    /// Of how many no more is known than what they cost.
+    pub(super) fn spare(&self) -> usize {
+        self.length - self.kept
+    }
+
     /// Forgets those that were not looked at since this was last done.
     pub(super) fn forget(&mut self) {
+        self.keep(YOUNG);
+        self.table.iter_mut().for_each(|state| state.flags &= !YOUNG);
+        self.young = 0;
+    }
+
+    /// Forgets those of which no more is known than what they cost.
+    pub(super) fn forget_costs(&mut self) {
+        self.keep(KEPT);
+    }
+
+    /// Keeps those that have a flag.
+    fn keep(&mut self, flag: u8) {
         let all = self.table.iter().copied().zip(self.lasting.iter().copied());
-        let kept: Vec<(State, u16)> = all.filter(|(state, _)| state.flags & YOUNG != 0).collect();
+        let kept: Vec<(State, u16)> = all.filter(|(state, _)| state.flags & flag != 0).collect();
         self.table.fill(State::default());
         self.tags.fill(0);
         self.lasting.fill(0);
-        (self.length, self.young) = (0, 0);
-        for (mut state, lasting) in kept {
-            state.flags &= !YOUNG;
+        (self.length, self.kept) = (0, kept.len());
+        for (state, lasting) in kept {
             let (Ok(slot) | Err(slot)) = self.slot(state.hash());
             let slot = self.add(slot, state);
             self.lasting[slot] = lasting;
@@ -236,6 +255,50 @@ impl States {
         let slot = self.now(at);
         self.lasting[slot] |= threads;
         self.table[slot].into |= threads;
+        self.keep_at(slot);
+    }
+
+    /// Notes that the next steps of these threads lead to marked states.
+    #[inline]
+    pub(super) fn leads_on(&mut self, at: At, threads: u16) {
+        let slot = self.now(at);
+        self.table[slot].into |= threads;
+        self.keep_at(slot);
+    }
+
+    /// Marks a state. Says whether it was not marked before.
+    pub(super) fn mark(&mut self, at: At) -> bool {
+        let slot = self.now(at);
+        let was_marked = self.table[slot].is_marked();
+        self.table[slot].flags |= MARKED;
+        self.keep_at(slot);
+        !was_marked
+    }
+
+    /// Whether more is known of a state than what it costs.
+    #[inline]
+    pub(super) fn is_kept(&self, at: At) -> bool {
+        self.table[self.now(at)].flags & KEPT != 0
+    }
+
+    /// Has a state be one of which more is known than what it costs, and young.
+    #[inline]
+    fn keep_at(&mut self, slot: usize) {
+        let flags = &mut self.table[slot].flags;
+        self.kept += usize::from(*flags & KEPT == 0);
+        self.young += usize::from(*flags & YOUNG == 0);
+        *flags |= KEPT | YOUNG;
+    }
+
+    /// Has it be young, if it is such a state.
+    #[inline]
+    pub(super) fn look_at(&mut self, at: At) {
+        let slot = self.now(at);
+        let flags = &mut self.table[slot].flags;
+        if *flags & (KEPT | YOUNG) == KEPT {
+            *flags |= YOUNG;
+            self.young += 1;
+        }
     }
 
     /// A state that is there.
@@ -249,7 +312,7 @@ impl States {
         Some(at)
     }
 
-    /// Takes marks of another epoch away, and has it be young.
+    /// Takes marks of another epoch away.
     #[inline]
     fn renew(&mut self, slot: usize) {
         let state = &mut self.table[slot];
@@ -258,9 +321,25 @@ impl States {
             state.flags &= !MARKED;
             state.into = self.lasting[slot];
         }
-        if state.flags & YOUNG == 0 {
-            state.flags |= YOUNG;
-            self.young += 1;
+    }
+
+    /// What is known of a state.
+    pub(super) fn known(&self, hash: u128) -> Option<State> {
+        let state = self.table[self.slot(hash).ok()?];
+        (state.epoch == self.epoch).then_some(state)
+    }
+
+    /// Adds what another table has of a state: what it costs to arrive there, and if these are of the same epoch here and
+    /// there, marks.
+    pub(super) fn hear(&mut self, other: &State, marks: bool) {
+        let at = self.find(other.hash());
+        let state = self.at(at);
+        for (costs, others) in state.costs.iter_mut().zip(other.costs) {
+            costs.narrow(others);
+        }
+        if marks && other.flags & KEPT != 0 {
+            self.leads_on(at, other.into);
+            self.at(at).flags |= other.flags & MARKED;
         }
     }
 
@@ -275,8 +354,7 @@ impl States {
             }
             Err(slot) => {
                 let halves = (hash as u64, (hash >> 64) as u64);
-                self.young += 1;
-                self.add(slot, State { hash: halves, epoch, flags: YOUNG, ..State::default() })
+                self.add(slot, State { hash: halves, epoch, ..State::default() })
             }
         };
         At { hash, slot }
@@ -368,8 +446,8 @@ mod tests {
         let first = states.find(hash(0));
         for number in 0..1000 {
             let at = states.find(hash(number));
-            states.at(at).leads_on(number as u16);
-            assert!(states.at(at).mark());
+            states.leads_on(at, number as u16);
+            assert!(states.mark(at));
         }
         assert_eq!((states.len(), states.young()), (1000, 1000));
         assert!(states.at(first).is_marked(), "although the table has grown");
@@ -377,7 +455,7 @@ mod tests {
             states.unmark_all();
             assert!(!states.is_marked(hash(7)) && states.leads(hash(7)) == 0);
             let at = states.find(hash(7));
-            assert!(states.at(at).mark());
+            assert!(states.mark(at));
             assert!(states.is_marked(hash(7)));
         }
         let at = states.get(hash(999)).expect("it was added");
@@ -392,7 +470,7 @@ mod tests {
         let lasting = |number: u128| if number.is_multiple_of(3) { number as u16 } else { 0 };
         for number in 0..1000 {
             let at = states.find(hash(number));
-            states.at(at).leads_on(1 << 15);
+            states.leads_on(at, 1 << 15);
             states.last(at, lasting(number));
             assert_eq!(
                 (states.leads(hash(number)), states.lasting(at)),
@@ -404,14 +482,17 @@ mod tests {
             states.unmark_all();
             assert!((0..1000).all(|number| states.leads(hash(number)) == lasting(number)));
             let at = states.find(hash(7));
-            states.at(at).leads_on(2);
+            states.leads_on(at, 2);
         }
         for number in 0..500 {
             assert_eq!(states.get(hash(number)).map(|at| states.lasting(at)), Some(lasting(number)));
         }
         states.forget();
         states.unmark_all();
-        (0..500).for_each(|number| assert!(states.get(hash(number)).is_some()));
+        for number in 0..500 {
+            let at = states.get(hash(number)).expect("it was young");
+            states.look_at(at);
+        }
         states.forget();
         for number in 0..1000 {
             assert_eq!(states.leads(hash(number)), if number < 500 { lasting(number) } else { 0 });
@@ -424,19 +505,32 @@ mod tests {
         let hash = |number: u128| number.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
         for number in 0..100 {
             let at = states.find(hash(number));
-            states.at(at).leads_on(number as u16);
-            states.at(at).mark();
+            states.leads_on(at, number as u16);
+            states.mark(at);
         }
         states.forget();
         assert_eq!((states.len(), states.young()), (100, 0), "all were looked at");
-        for number in 0..10 {
-            assert!(states.get(hash(number)).is_some());
+        for number in 0..20 {
+            let at = states.get(hash(number)).expect("it is there");
+            if number < 10 {
+                states.look_at(at);
+            }
         }
-        states.find(hash(100));
-        states.find(hash(100));
+        for _ in 0..2 {
+            let at = states.find(hash(100));
+            states.leads_on(at, 0);
+        }
         assert_eq!((states.len(), states.young()), (101, 11));
+        // Of which nothing but costs is known.
+        let at = states.find(hash(101));
+        states.at(at).costs[0].set_most(2);
+        states.look_at(at);
+        assert_eq!((states.len(), states.spare(), states.young(), states.is_kept(at)), (102, 1, 11, false));
+        states.forget_costs();
+        assert_eq!((states.len(), states.spare(), states.young()), (101, 0, 11));
+        states.find(hash(101));
         states.forget();
-        assert_eq!((states.len(), states.young()), (11, 0));
+        assert_eq!((states.len(), states.spare(), states.young()), (11, 0, 0));
         for number in 0..200 {
             let is_kept = number < 10 || number == 100;
             assert_eq!(states.slot(hash(number)).is_ok(), is_kept, "{number}");

@@ -1,0 +1,238 @@
+//! What a search and its copies, which run ahead of it on other cores, tell each other.
+//!
+//! What the search has run the copies need not run, so that they are told which states it marks, as soon as it does. What a
+//! copy marks rests on executions that the search may never ask for, and is told to nobody. What it costs to arrive in a
+//! state does not depend on who asks, and to work that out is most of what there is to do where there are more than two
+//! threads; so this is told both ways.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::super::context_cost::{ContextCost, State};
+use super::Walk;
+
+/// A search and its copies.
+#[derive(Debug, Default)]
+struct Circle {
+    /// What the search is told.
+    search: Inbox,
+    copies: Mutex<Vec<Weak<Inbox>>>,
+    /// What copies knew that have gone: the next one need not be told it all again.
+    left: Mutex<Vec<Left>>,
+}
+
+/// What a copy has left behind.
+#[derive(Debug)]
+struct Left {
+    bound: Option<u32>,
+    walk: Walk,
+    /// What came to be known since.
+    inbox: Arc<Inbox>,
+}
+
+/// What one is told and has not heard yet.
+#[derive(Debug, Default)]
+struct Inbox {
+    has_news: AtomicBool,
+    news: Mutex<News>,
+    /// For a copy: how many threads had a number when it was made. With more, numbers may stand for others.
+    numbers: usize,
+}
+
+#[derive(Debug, Default)]
+struct News {
+    states: Vec<State>,
+    /// What marks are of, and how many threads have a number.
+    bound: Option<u32>,
+    numbers: usize,
+}
+
+/// More is not kept for one that does not listen.
+const MOST: usize = 1 << 16;
+
+/// One of a circle.
+#[derive(Debug, Default)]
+pub(super) struct Member {
+    circle: Arc<Circle>,
+    /// What it is told, if it is a copy.
+    copy: Option<Arc<Inbox>>,
+    /// What was told or heard last, for its memory.
+    states: Vec<State>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing that is done under the lock leaves it half changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Member {
+    /// One for a copy of this one, with what it knows to begin with.
+    pub(super) fn copy(&self, walk: &Walk, bound: Option<u32>) -> (Self, Walk) {
+        let numbers = walk.marks.cost.numbers();
+        let left = {
+            let mut left = lock(&self.circle.left);
+            left.retain(|left| left.bound == bound && left.inbox.numbers == numbers);
+            left.pop()
+        };
+        let (inbox, walk) = match left {
+            Some(left) => (left.inbox, left.walk),
+            None => {
+                let inbox = Arc::new(Inbox { numbers, ..Inbox::default() });
+                lock(&self.circle.copies).push(Arc::downgrade(&inbox));
+                (inbox, walk.clone())
+            }
+        };
+        (Member { circle: self.circle.clone(), copy: Some(inbox), states: Vec::new() }, walk)
+    }
+
+    /// A copy goes: what it knows is left to another.
+    pub(super) fn leave(&mut self, walk: &mut Walk, bound: Option<u32>) {
+        if self.understands(&walk.marks.cost)
+            && let Some(inbox) = self.copy.take()
+        {
+            let walk = std::mem::replace(walk, Walk::new(None, bound, false));
+            lock(&self.circle.left).push(Left { bound, walk, inbox });
+        }
+    }
+
+    /// Whether it is that of a copy.
+    pub(super) fn is_copy(&self) -> bool {
+        self.copy.is_some()
+    }
+
+    /// Whether it has not given numbers to threads that the search may have given to others.
+    fn understands(&self, cost: &ContextCost) -> bool {
+        self.copy.as_ref().is_none_or(|inbox| inbox.numbers == cost.numbers())
+    }
+
+    /// Tells the others what was found out.
+    pub(super) fn tell(&mut self, cost: &mut ContextCost, bound: Option<u32>) {
+        if !self.understands(cost) {
+            return cost.keep_news(false);
+        }
+        self.states.clear();
+        cost.take_news(&mut self.states);
+        if self.states.is_empty() {
+            return;
+        }
+        let numbers = cost.numbers();
+        if self.copy.is_some() {
+            self.states.retain(State::has_costs);
+            self.circle.search.add(&self.states, bound, numbers);
+            return;
+        }
+        lock(&self.circle.copies).retain(|copy| {
+            let Some(copy) = copy.upgrade() else { return false };
+            if copy.numbers == numbers {
+                copy.add(&self.states, bound, numbers);
+            }
+            true
+        });
+    }
+
+    /// Hears what the others have found out.
+    pub(super) fn hear(&mut self, cost: &mut ContextCost, bound: Option<u32>) {
+        let inbox = self.copy.as_deref().unwrap_or(&self.circle.search);
+        if !inbox.has_news.load(Ordering::Relaxed) || !self.understands(cost) {
+            return;
+        }
+        let mut news = lock(&inbox.news);
+        inbox.has_news.store(false, Ordering::Relaxed);
+        self.states.clear();
+        std::mem::swap(&mut news.states, &mut self.states);
+        let marks = self.copy.is_some() && news.bound == bound;
+        let is_understood = news.numbers == cost.numbers();
+        drop(news);
+        if is_understood {
+            cost.hear(&self.states, marks);
+        }
+    }
+}
+
+impl Inbox {
+    fn add(&self, states: &[State], bound: Option<u32>, numbers: usize) {
+        let mut news = lock(&self.news);
+        if (news.bound, news.numbers) != (bound, numbers) || news.states.len() > MOST {
+            news.states.clear();
+            (news.bound, news.numbers) = (bound, numbers);
+        }
+        news.states.extend_from_slice(states);
+        self.has_news.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lattice::{Lattice, Written};
+
+    /// What is known where there are so many threads, with names from a number on.
+    fn walk(threads: usize, names: u64) -> Walk {
+        let mut walk = Walk::new(None, Some(2), false);
+        meet(&mut walk, threads, names);
+        walk.marks.cost.keep_news(true);
+        walk
+    }
+
+    /// Gives numbers to threads.
+    fn meet(walk: &mut Walk, threads: usize, names: u64) {
+        let mut state = Lattice::default();
+        state.load(0, None, Written::new(threads, names, &[]).script());
+        walk.marks.cost.begin(&state);
+    }
+
+    #[test]
+    fn copies_are_told_what_is_marked_and_the_search_is_not() {
+        let (mut search, mut known) = (Member::default(), walk(2, 0));
+        let (mut copy, mut copied) = search.copy(&known, Some(2));
+        known.marks.cost.mark(7);
+        search.tell(&mut known.marks.cost, Some(2));
+        copy.hear(&mut copied.marks.cost, Some(2));
+        assert!(copied.marks.cost.is_marked(7));
+        copied.marks.cost.mark(8);
+        copy.tell(&mut copied.marks.cost, Some(2));
+        search.hear(&mut known.marks.cost, Some(2));
+        assert!(!known.marks.cost.is_marked(8));
+        // Marks are of a bound.
+        known.marks.cost.mark(9);
+        search.tell(&mut known.marks.cost, Some(3));
+        copy.hear(&mut copied.marks.cost, Some(2));
+        assert!(!copied.marks.cost.is_marked(9));
+    }
+
+    #[test]
+    fn what_a_copy_knew_is_left_to_the_next() {
+        let (mut search, mut known) = (Member::default(), walk(2, 0));
+        let (mut first, mut copied) = search.copy(&known, Some(2));
+        copied.marks.cost.mark(7);
+        first.leave(&mut copied, Some(2));
+        known.marks.cost.mark(8);
+        search.tell(&mut known.marks.cost, Some(2));
+        let (mut second, mut copied) = search.copy(&known, Some(2));
+        second.hear(&mut copied.marks.cost, Some(2));
+        assert!(copied.marks.cost.is_marked(7) && copied.marks.cost.is_marked(8));
+        second.leave(&mut copied, Some(2));
+        // Within another bound it is of no use.
+        let (_, copied) = search.copy(&known, Some(3));
+        assert!(!copied.marks.cost.is_marked(7));
+    }
+
+    #[test]
+    fn whoever_has_given_other_numbers_to_threads_is_not_understood() {
+        let (mut search, mut known) = (Member::default(), walk(2, 0));
+        let (mut copy, mut copied) = search.copy(&known, Some(2));
+        // Each meets another thread, which is the third for both.
+        meet(&mut known, 3, 0);
+        meet(&mut copied, 3, 100);
+        known.marks.cost.mark(7);
+        search.tell(&mut known.marks.cost, Some(2));
+        copy.hear(&mut copied.marks.cost, Some(2));
+        assert!(!copied.marks.cost.is_marked(7));
+        copied.marks.cost.mark(8);
+        copy.tell(&mut copied.marks.cost, Some(2));
+        assert!(lock(&copy.circle.search.news).states.is_empty());
+        copy.leave(&mut copied, Some(2));
+        let (_, copied) = search.copy(&known, Some(2));
+        assert!(copied.marks.cost.is_marked(7), "the next one begins afresh");
+    }
+}
