@@ -129,7 +129,9 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         let looks_the_same =
             self.record.points().get(common).is_none_or(|ours| expected(common, ours.fingerprint))
                 && prefix.expect.is_none_or(|fingerprint| given > 0 && expected(given - 1, fingerprint));
-        let fits = ran.prefix == self.prefix_length
+        // It may have been found out on the way how it is to begin.
+        let is_longer = ran.prefix > self.prefix_length && self.settings.coverage >= Coverage::States;
+        let fits = (!is_longer || self.observer.on)
             && theirs.len() >= given
             && records != theirs.points().is_empty()
             && ran.observed == self.observer.on
@@ -145,16 +147,17 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         self.ended.preemptions = ran.preemptions;
         self.ended.state = ran.state;
         let (held_back, pruned) = (ran.held_back, ran.pruned);
+        if is_longer {
+            self.find_reached(&ran.record, ran.record.len(), Some(ran.state).filter(|_| !pruned));
+        } else {
+            self.reached.clone_from(&ran.reached);
+        }
         match Arc::get_mut(ran) {
             Some(ran) => {
                 std::mem::swap(&mut self.record, &mut ran.record);
-                std::mem::swap(&mut self.reached, &mut ran.reached);
                 self.record.forget_last_choice();
             }
-            None => {
-                self.record.copy_from(&ran.record, ran.record.len());
-                self.reached.clone_from(&ran.reached);
-            }
+            None => self.record.copy_from(&ran.record, ran.record.len()),
         }
         match otherwise {
             Some((length, Choice::Take(decision))) => {
@@ -192,13 +195,19 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         self.ended.preemptions = point.preemptions;
         self.ended.state = theirs.state(length);
         self.fair_cut |= theirs.points()[..=length].iter().any(|point| point.held_back);
+        self.find_reached(theirs, length, None);
+        TakenOver::Whole(End::Pruned)
+    }
+
+    /// Finds out which states an execution of so many decisions has reached after the prefix: before each of them, and at its
+    /// end, or where the strategy has ended it.
+    fn find_reached(&mut self, theirs: &Record, length: usize, end: Option<StateHash>) {
         self.reached.clear();
         if self.settings.coverage >= Coverage::States {
-            let whole = |at: &usize| theirs.points()[*at].arity == 0;
-            let first = self.prefix_length.max(1);
-            self.reached.extend((first..=length).filter(whole).map(|at| theirs.state(at)));
+            let is_whole = |at: &usize| theirs.points()[*at].arity == 0;
+            let points = self.prefix_length.max(1)..length + usize::from(end.is_none());
+            self.reached.extend(points.filter(is_whole).map(|at| theirs.state(at)).chain(end));
         }
-        TakenOver::Whole(End::Pruned)
     }
 
     /// The first decision of an execution that the strategy would take otherwise now, and how.
