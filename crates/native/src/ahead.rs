@@ -17,6 +17,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use selvedge_core::Decision;
+use selvedge_stateless::strategy::Wanted;
 use selvedge_stateless::{Ahead as Copies, Explorer, Onward, Plan, Ran, Settings, Strategy};
 
 use crate::cores::Core;
@@ -90,6 +91,8 @@ const FARTHEST: u32 = 32;
 /// with, is too far. It is more where to copy the search takes long.
 const LEAST_RUN: u32 = 8;
 const MUCH: u32 = 8;
+/// So many times as much it runs at most in the middle of something.
+const MIDDLE: u32 = 16;
 /// So often a scout goes on from where the search has caught up with it before the search sends it somewhere again.
 const HOPS: u32 = 2;
 /// Who waits for another looks for so long whether it is time before it sleeps, where each has a core of its own: to be woken
@@ -149,9 +152,11 @@ struct Post {
     search: Option<Box<dyn Strategy + Send>>,
     /// What it runs just now.
     running: Option<Key>,
-    /// How much it has run since it was sent here, and is to run at most.
+    /// How much it has run since it was sent here, and is to run at most, unless it is in the middle of something.
     run: u32,
     most: u32,
+    /// The shortest plan since then: a search that goes depth first has done all behind another one when it gets there.
+    shortest: usize,
     /// So often it may still go elsewhere by itself.
     hops: u32,
     /// It waits to be sent somewhere; and it has been before.
@@ -318,13 +323,13 @@ impl Shared {
         state
     }
 
-    /// A copy of a search that leaves so much of what comes next and was not run to others.
-    fn copy(
+    /// Has a search go ahead, or a copy of it, so that it leaves so much of what comes next and was not run to others.
+    fn ahead<T>(
         &self,
         distance: u32,
         yields: Option<u32>,
-        copies: Copies<'_>,
-    ) -> Option<Box<dyn Strategy + Send>> {
+        go: &mut dyn FnMut(Wanted<'_>) -> Option<T>,
+    ) -> Option<T> {
         let is_new = |decisions: &[Decision], onward| {
             let plan = Plan { decisions, onward, yields, ..Plan::default() };
             let key = key(packed(&plan), onward, yields);
@@ -332,22 +337,22 @@ impl Shared {
         };
         let mut left = distance;
         let mut new = 0;
-        let copy = copies(&mut |decisions, onward| {
+        let gone = go(&mut |decisions, onward| {
             if is_new(decisions, onward) {
                 new += 1;
                 left = left.saturating_sub(1);
             }
             left == 0
         });
-        if copy.is_some() {
-            return copy;
+        if gone.is_some() {
+            return gone;
         }
         if new == 0 {
             // All of it was run, but not what lies behind it.
-            return copies(&mut |_, _| true);
+            return go(&mut |_, _| true);
         }
         // There is less than that: the last of it.
-        copies(&mut |decisions, onward| {
+        go(&mut |decisions, onward| {
             new -= u32::from(is_new(decisions, onward));
             new == 0
         })
@@ -381,8 +386,12 @@ impl Scout {
         let mut state = self.shared.lock();
         self.tell(&mut state);
         let runner = state.runner(key);
-        let post = &state.posts[self.number];
-        if state.ends || post.leaves || post.run >= post.most || state.own == Some(key) || runner.is_some() {
+        let (ends, is_own) = (state.ends, state.own == Some(key));
+        let post = &mut state.posts[self.number];
+        let length = course.decisions.len();
+        let is_done = length <= post.shortest || post.run >= post.most.saturating_mul(MIDDLE);
+        post.shortest = post.shortest.min(length);
+        if ends || post.leaves || post.run >= post.most && is_done || is_own || runner.is_some() {
             return Go::Leave;
         }
         if let Some(run) = state.get(key, course) {
@@ -488,31 +497,40 @@ impl Scout {
         while let Some(mut search) = scout.next() {
             loop {
                 explorer.run_through(search.as_mut(), &mut |run| scout.has_run(run));
-                let Some(next) = scout.hops(search.as_ref(), settings.yields) else { break };
-                search = next;
+                if !scout.hops(&mut search, settings.yields) {
+                    break;
+                }
             }
         }
     }
 
-    /// A search of its own that goes on ahead of its own one, when the search has caught up with that: to wait to be sent
-    /// somewhere takes longer. But such a copy knows nothing of what the search has learnt since it sent the scout.
-    fn hops(&self, search: &dyn Strategy, yields: Option<u32>) -> Option<Box<dyn Strategy + Send>> {
+    /// Has its search go on ahead of where it is, when the other one has caught up with it: to wait to be sent somewhere takes
+    /// longer. But most searches know nothing then of what the other one has learnt since it sent the scout.
+    fn hops(&self, search: &mut Box<dyn Strategy + Send>, yields: Option<u32>) -> bool {
         let mut state = self.shared.lock();
         self.tell(&mut state);
         let post = &mut state.posts[self.number];
         if !post.leaves || post.hops == 0 || post.gone {
-            return None;
+            return false;
         }
-        post.hops -= 1;
         let too_near = post.run < post.most / MUCH;
         state.distance = (state.distance + u32::from(too_near)).min(FARTHEST);
         let distance = state.distance;
         drop(state);
-        let copy = self.shared.copy(distance, yields, &mut |wanted| search.ahead(wanted))?;
+        let mut go = |wanted: Wanted<'_>| match search.go_ahead(wanted) {
+            Some(goes) => goes.then_some(None),
+            None => search.ahead(wanted).map(Some),
+        };
+        let Some(copy) = self.shared.ahead(distance, yields, &mut go) else { return false };
         let post = &mut self.shared.lock().posts[self.number];
+        if let Some(copy) = copy {
+            *search = copy;
+            post.hops -= 1;
+        }
         post.run = 0;
+        post.shortest = usize::MAX;
         post.leaves = false;
-        Some(copy)
+        true
     }
 }
 
@@ -614,7 +632,7 @@ impl Pool {
             let distance = state.distance;
             drop(state);
             let copying = Instant::now();
-            let Some(copy) = self.shared.copy(distance, settings.yields, copies) else {
+            let Some(copy) = self.shared.ahead(distance, settings.yields, copies) else {
                 // There may be something the next time.
                 self.shared.idle.store(true, Ordering::Relaxed);
                 break;
@@ -623,8 +641,14 @@ impl Pool {
             let worth = copying.saturating_mul(COPYING) / (self.usual.as_micros() as u32).max(1);
             let most = MUCH * worth.clamp(LEAST_RUN, 1 << 12);
             let mut state = self.shared.lock();
-            state.posts[number] =
-                Post { search: Some(copy), most, hops: HOPS, sent: true, ..Post::default() };
+            state.posts[number] = Post {
+                search: Some(copy),
+                most,
+                shortest: usize::MAX,
+                hops: HOPS,
+                sent: true,
+                ..Post::default()
+            };
             self.shared.say(&self.shared.work, &mut state);
         }
         self.copying += began.elapsed();
