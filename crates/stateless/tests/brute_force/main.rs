@@ -6,6 +6,7 @@
 //! its smallest form, and is verified first.
 
 mod compare;
+mod copies;
 mod foreseen;
 mod foresight;
 mod mutants;

@@ -15,7 +15,11 @@ use selvedge_testgen::{Interpreter, Theme, generate};
 use crate::foreseen::as_the_inner_one_says;
 
 /// What an execution is known by.
-type Course = (Vec<Decision>, Onward, Option<u32>);
+pub(crate) type Course = (Vec<Decision>, Onward, Option<u32>);
+
+pub(crate) fn course(plan: &Plan<'_>) -> Course {
+    ([plan.decisions, plan.likely].concat(), plan.onward, plan.yields)
+}
 
 /// What has been run, and what became of it.
 #[derive(Default)]
@@ -52,7 +56,7 @@ impl Program for Known {
 impl Execution for Reader<'_> {
     fn was_run(&mut self, plan: &Plan<'_>) -> Option<Arc<Ran>> {
         let mut store = self.store.lock().unwrap();
-        store.asked = ([plan.decisions, plan.likely].concat(), plan.onward, plan.yields);
+        store.asked = course(plan);
         let found = store.runs.get(&store.asked).cloned();
         store.was_found |= found.is_some();
         store.found += u32::from(found.is_some());
@@ -99,8 +103,17 @@ fn algorithm(strategy: Named, bound: u32) -> Box<dyn Strategy> {
 fn search(program: &dyn Program, strategy: Named, coverage: Coverage) -> impl PartialEq + std::fmt::Debug {
     let limits = Settings { max_executions: Some(150), keep_going: true, coverage, ..Settings::default() };
     let settings = strategy.settings(&Parameters::bounded(2), limits);
+    all_found(program, algorithm(strategy, 2).as_mut(), settings)
+}
+
+/// The same for any strategy.
+pub(crate) fn all_found(
+    program: &dyn Program,
+    strategy: &mut dyn Strategy,
+    settings: Settings<'_>,
+) -> impl PartialEq + std::fmt::Debug + use<> {
     let mut explorer = Explorer::new(program, settings).unwrap();
-    let found = explorer.search(algorithm(strategy, 2).as_mut(), &mut |_| ()).unwrap();
+    let found = explorer.search(strategy, &mut |_| ()).unwrap();
     let rows = found.rows.iter().map(|row| (row.bound, row.executions, row.distinct, row.states));
     let rows: Vec<_> = rows.collect();
     let counts = found.statistics;
