@@ -9,7 +9,7 @@
 //! comes to what another is running, or that the search catches up with, leaves, and is sent elsewhere.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,68 +18,13 @@ use std::time::{Duration, Instant};
 
 use selvedge_core::Decision;
 use selvedge_stateless::strategy::Wanted;
-use selvedge_stateless::{Ahead as Copies, Explorer, Onward, Plan, Ran, Settings, Strategy};
+use selvedge_stateless::{Ahead as Copies, Explorer, Plan, Ran, Settings, Strategy};
 
 use crate::cores::Core;
-use crate::execution::{NativeExecution, answer};
+use crate::execution::NativeExecution;
+use crate::kept::{Course, Kept, Key, Stash, key, packed};
 use crate::launch::NativeProgram;
 
-/// All that decides what an execution does by itself.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Course {
-    /// The decisions that it begins with, as the shared area has them.
-    pub(crate) decisions: Vec<u32>,
-    pub(crate) onward: Onward,
-    /// The fair bound.
-    pub(crate) yields: Option<u32>,
-}
-
-impl Course {
-    /// Makes it that of a plan.
-    pub(crate) fn follow(&mut self, plan: &Plan<'_>) {
-        self.decisions.clear();
-        self.decisions.extend(packed(plan));
-        self.onward = plan.onward;
-        self.yields = plan.yields;
-    }
-
-    fn copy_from(&mut self, other: &Course) {
-        self.decisions.clone_from(&other.decisions);
-        self.onward = other.onward;
-        self.yields = other.yields;
-    }
-
-    fn key(&self) -> Key {
-        key(self.decisions.iter().copied(), self.onward, self.yields)
-    }
-}
-
-/// What an execution is looked up by. That two have the same is so rare that it may cost time.
-type Key = u64;
-
-fn key(decisions: impl Iterator<Item = u32>, onward: Onward, yields: Option<u32>) -> Key {
-    // None is 0, which would stay so whatever is added.
-    let (way, seed) = match onward {
-        Onward::Calmly => (4, 0),
-        Onward::Unknown => (1, 0),
-        Onward::AtRandom { seed } => (2, seed),
-        Onward::ByPriority { seed, longest, drops } => (3 | u64::from(drops) << 3 | longest << 35, seed),
-    };
-    let yields = yields.map_or(0, |yields| u64::from(yields) + 1);
-    let stir = |key: u64, word: u64| (key.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let key = decisions.fold(stir(stir(way, seed), yields), |key, decision| stir(key, u64::from(decision)));
-    key ^ key >> 32
-}
-
-/// The decisions of a plan, as the program is given them.
-fn packed<'a>(plan: &'a Plan<'_>) -> impl Iterator<Item = u32> + 'a {
-    plan.decisions.iter().chain(plan.likely).map(|decision| answer(*decision).pack())
-}
-
-/// So many bytes of executions are kept; then the oldest are forgotten.
-const MOST_KEPT: usize = 256 << 20;
-/// One that takes more is not kept.
-const LARGEST: usize = 16 << 20;
 /// So many bytes of those that were used are kept for their memory.
 const MOST_SPARE: usize = 32 << 20;
 /// So much of what comes next a scout leaves to the search, to begin with and at most. The nearer it is, the sooner the
@@ -135,7 +80,7 @@ impl Ahead {
 pub(crate) struct Counts {
     asked: AtomicU64,
     used: AtomicU64,
-    run: AtomicU64,
+    run: Apart<AtomicU64>,
 }
 
 impl Counts {
@@ -168,29 +113,14 @@ struct Post {
     gone: bool,
 }
 
-/// An execution that was run.
-#[derive(Default)]
-struct Kept {
-    course: Course,
-    run: Arc<Ran>,
-}
-
-impl Kept {
-    fn size(&self) -> usize {
-        self.run.size() + size_of_val(&self.course.decisions[..])
-    }
-}
-
 #[derive(Default)]
 struct State {
     posts: Vec<Post>,
     /// What the search runs itself.
     own: Option<Key>,
-    kept: HashMap<Key, Kept>,
-    /// The keys of `kept`, and some that are no longer, oldest first.
-    order: VecDeque<Key>,
-    /// The size of what is kept.
-    bytes: usize,
+    /// What was run since the search was last here, and all that was and has not been taken.
+    news: Vec<(Key, Kept)>,
+    known: HashSet<Key>,
     /// Executions that were used, for their memory, and the size of that.
     spare: Vec<Kept>,
     spare_bytes: usize,
@@ -202,45 +132,12 @@ struct State {
 impl State {
     /// Whether an execution has been run or is being run.
     fn has(&self, key: Key) -> bool {
-        self.kept.contains_key(&key) || self.runner(key).is_some() || self.own == Some(key)
+        self.known.contains(&key) || self.runner(key).is_some() || self.own == Some(key)
     }
 
     /// The scout that runs an execution.
     fn runner(&self, key: Key) -> Option<usize> {
         self.posts.iter().position(|post| post.running == Some(key))
-    }
-
-    fn keep(&mut self, key: Key, run: Kept) {
-        if run.size() > LARGEST {
-            return;
-        }
-        self.bytes += run.size();
-        self.order.push_back(key);
-        if let Some(before) = self.kept.insert(key, run) {
-            self.bytes -= before.size();
-        }
-        while self.bytes > MOST_KEPT
-            && let Some(oldest) = self.order.pop_front()
-        {
-            if let Some(run) = self.kept.remove(&oldest) {
-                self.bytes -= run.size();
-            }
-        }
-        // What was taken is forgotten in time.
-        if self.order.len() > 2 * self.kept.len() + 64 {
-            self.order.retain(|key| self.kept.contains_key(key));
-        }
-    }
-
-    fn get(&self, key: Key, course: &Course) -> Option<&Kept> {
-        self.kept.get(&key).filter(|run| run.course == *course)
-    }
-
-    fn take(&mut self, key: Key, course: &Course) -> Option<Kept> {
-        self.get(key, course)?;
-        let run = self.kept.remove(&key)?;
-        self.bytes -= run.size();
-        Some(run)
     }
 
     /// Keeps the memory of one that was used, unless somebody still reads it.
@@ -260,9 +157,24 @@ impl State {
     }
 }
 
+/// Something that one core writes while another reads what would be beside it.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Apart<T>(T);
+
+impl<T> std::ops::Deref for Apart<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
 /// What the search and its scouts share.
 struct Shared {
-    state: Mutex<State>,
+    state: Apart<Mutex<State>>,
+    /// What was run, as far as the search has seen to it: most often what it asks for is here, and nobody else looks.
+    stash: Apart<Mutex<Stash>>,
     /// A scout is sent somewhere.
     work: Condvar,
     /// Something was done.
@@ -271,8 +183,8 @@ struct Shared {
     said: AtomicU64,
     /// Whether a scout waits to be sent somewhere, and whether the search waits for one. Both change under the lock, and
     /// those that see it late see it the next time.
-    idle: AtomicBool,
-    awaited: AtomicBool,
+    idle: Apart<AtomicBool>,
+    awaited: Apart<AtomicBool>,
     /// Whether each job has a core of its own.
     alone: bool,
     /// One process is started after the other, so that none inherits what is meant for another.
@@ -284,6 +196,10 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing that is done under the lock leaves the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stash(&self) -> MutexGuard<'_, Stash> {
+        self.stash.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says to those who wait for it that something has changed.
@@ -394,8 +310,12 @@ impl Scout {
         if ends || post.leaves || post.run >= post.most && is_done || is_own || runner.is_some() {
             return Go::Leave;
         }
-        if let Some(run) = state.get(key, course) {
-            return Go::Read(run.run.clone());
+        if state.known.contains(&key) {
+            let news = state.news.iter().find(|(other, run)| *other == key && run.course == *course);
+            let run = news.map(|(_, run)| run.run.clone());
+            if let Some(run) = run.or_else(|| self.shared.stash().get(key, course)) {
+                return Go::Read(run);
+            }
         }
         let post = &mut state.posts[self.number];
         post.run += 1;
@@ -429,7 +349,10 @@ impl Scout {
         let Some(key) = state.posts[self.number].running.take() else { return };
         if let (true, Some(run)) = (has_news, self.running.take()) {
             self.shared.counts.run.fetch_add(1, Ordering::Relaxed);
-            state.keep(key, run);
+            if run.size() <= Stash::LARGEST {
+                state.known.insert(key);
+                state.news.push((key, run));
+            }
         }
         if self.shared.awaited.load(Ordering::Relaxed) {
             self.shared.say(&self.shared.done, state);
@@ -557,6 +480,12 @@ pub(crate) struct Pool {
     /// The execution that was used last, and its plan.
     used: Option<Arc<Ran>>,
     used_course: Course,
+    /// What scouts have not been told yet: the memory of executions that were used before it, and the keys of those that were
+    /// taken or forgotten.
+    spare: Vec<Kept>,
+    taken: Vec<Key>,
+    /// What scouts have run, for its memory.
+    news: Vec<(Key, Kept)>,
     /// When the first copy of the search was made, and how long making copies has taken since.
     began: Option<Instant>,
     copying: Duration,
@@ -565,12 +494,13 @@ pub(crate) struct Pool {
 impl Pool {
     pub(crate) fn new(jobs: usize, eager: bool, counts: Arc<Counts>) -> Self {
         let shared = Shared {
-            state: Mutex::new(State { distance: DISTANCE, ..State::default() }),
+            state: Apart(Mutex::new(State { distance: DISTANCE, ..State::default() })),
+            stash: Apart::default(),
             work: Condvar::new(),
             done: Condvar::new(),
             said: AtomicU64::new(0),
-            idle: AtomicBool::new(false),
-            awaited: AtomicBool::new(false),
+            idle: Apart::default(),
+            awaited: Apart::default(),
             alone: std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= jobs),
             starting: Mutex::new(()),
             counts,
@@ -584,6 +514,9 @@ impl Pool {
             eager,
             used: None,
             used_course: Course::default(),
+            spare: Vec::new(),
+            taken: Vec::new(),
+            news: Vec::new(),
             began: None,
             copying: Duration::ZERO,
         }
@@ -656,24 +589,39 @@ impl Pool {
 
     /// The execution with this plan, if it has been run or is being run.
     pub(crate) fn take(&mut self, course: &Course, program: &NativeProgram) -> Option<Arc<Ran>> {
-        let shared = &self.shared;
-        shared.counts.asked.fetch_add(1, Ordering::Relaxed);
+        self.shared.counts.asked.fetch_add(1, Ordering::Relaxed);
         let key = course.key();
-        let used = self.used.take().map(|run| Kept { course: std::mem::take(&mut self.used_course), run });
+        if let Some(run) = self.used.take() {
+            self.spare.push(Kept { course: std::mem::take(&mut self.used_course), run });
+        }
+        let stashed = self.shared.stash().take(key, course);
+        let run = stashed.or_else(|| self.take_news(key, course, program.how_patient() / 8))?;
+        self.taken.push(key);
+        self.used_course = run.course;
+        self.shared.counts.used.fetch_add(1, Ordering::Relaxed);
+        Some(run.run)
+    }
+
+    /// Sees to what was run meanwhile. If the execution is not among it, and nobody runs it, the search does.
+    fn take_news(&mut self, key: Key, course: &Course, limit: Duration) -> Option<Kept> {
+        let shared = self.shared.clone();
         let mut state = shared.lock();
-        if let Some(used) = used {
-            state.spare(used);
-        }
         if state.runner(key).is_some() {
-            state = self.await_run(state, key, program.how_patient() / 8);
+            state = self.await_run(&shared, state, key, limit);
         }
-        let run = state.take(key, course);
-        state.own = run.is_none().then_some(key);
+        std::mem::swap(&mut state.news, &mut self.news);
+        self.spare.drain(..).for_each(|used| state.spare(used));
+        for key in self.taken.drain(..) {
+            state.known.remove(&key);
+        }
+        let is_there = self.news.iter().any(|(other, run)| *other == key && run.course == *course);
+        state.own = (!is_there).then_some(key);
         drop(state);
-        let Kept { course, run } = run?;
-        self.used_course = course;
-        shared.counts.used.fetch_add(1, Ordering::Relaxed);
-        Some(run)
+        let mut stash = shared.stash();
+        for (key, run) in self.news.drain(..) {
+            stash.keep(key, run, &mut self.taken);
+        }
+        stash.take(key, course)
     }
 
     /// The execution that was taken last has been used: its memory goes to another one.
@@ -683,7 +631,8 @@ impl Pool {
 
     /// Waits for the scout that runs an execution, and has it leave then.
     fn await_run<'a>(
-        &'a self,
+        &self,
+        shared: &'a Shared,
         mut state: MutexGuard<'a, State>,
         key: Key,
         limit: Duration,
@@ -692,7 +641,7 @@ impl Pool {
         while let Some(runner) = state.runner(key) {
             state.posts[runner].leaves = true;
             let Some(left) = limit.checked_sub(began.elapsed()) else { break };
-            state = self.shared.await_scout(state, left);
+            state = shared.await_scout(state, left);
         }
         state
     }
@@ -745,45 +694,10 @@ impl Drop for Pool {
 mod tests {
     use super::*;
 
-    fn course(decisions: &[u32], onward: Onward, yields: Option<u32>) -> Course {
-        Course { decisions: decisions.to_vec(), onward, yields }
-    }
-
     #[test]
-    fn courses_that_differ_have_other_keys() {
-        let at_random = |seed| Onward::AtRandom { seed };
-        let by_priority = |longest, drops| Onward::ByPriority { seed: 1, longest, drops };
-        let courses = [
-            course(&[], Onward::Calmly, None),
-            course(&[0], Onward::Calmly, None),
-            course(&[0, 0], Onward::Calmly, None),
-            course(&[0, 1], Onward::Calmly, None),
-            course(&[1, 0], Onward::Calmly, None),
-            course(&[], Onward::Calmly, Some(0)),
-            course(&[], Onward::Calmly, Some(1)),
-            course(&[], Onward::Unknown, None),
-            course(&[], at_random(0), None),
-            course(&[], at_random(1), None),
-            course(&[], by_priority(1, 1), None),
-            course(&[], by_priority(1, 2), None),
-            course(&[], by_priority(2, 1), None),
-        ];
-        for (number, course) in courses.iter().enumerate() {
-            assert!(courses[..number].iter().all(|other| other.key() != course.key()), "{course:?}");
-        }
-    }
-
-    #[test]
-    fn one_execution_is_not_taken_for_another_with_the_same_key() {
-        let (one, other) = (course(&[1], Onward::Calmly, None), course(&[2], Onward::Calmly, None));
+    fn memory_is_used_again_unless_somebody_reads_it() {
         let mut state = State::default();
-        let mut kept = Kept::default();
-        kept.course.copy_from(&one);
-        state.keep(7, kept);
-        assert!(state.has(7) && state.take(7, &other).is_none());
-        let kept = state.take(7, &one).expect("it was kept");
-        assert!(!state.has(7) && state.bytes == 0);
-        // Its memory is used again, unless somebody reads it.
+        let kept = Kept::default();
         let reader = kept.run.clone();
         state.spare(kept);
         assert!(state.spare.is_empty() && state.spare_bytes == 0);

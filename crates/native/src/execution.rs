@@ -15,9 +15,10 @@ use selvedge_stateless::{
     StopKind,
 };
 
-use crate::ahead::{Company, Course, Go};
+use crate::ahead::{Company, Go};
 use crate::cores::Core;
 use crate::describe::{Step, Words};
+use crate::kept::Course;
 use crate::launch::{NativeProgram, Zygote};
 use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order};
 use crate::protocol::{self, ASKS, Answer, note, op, stop, tag};

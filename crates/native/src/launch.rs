@@ -15,10 +15,11 @@ use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
 use object::{Object as _, ObjectSymbol as _};
 use selvedge_stateless::{Execution, LaunchError, Onward, Program};
 
-use crate::ahead::{Ahead, Company, Counts, Course, Pool};
+use crate::ahead::{Ahead, Company, Counts, Pool};
 use crate::area::{SharedArea, memory_file};
 use crate::cores::Core;
 use crate::execution::NativeExecution;
+use crate::kept::Course;
 use crate::protocol::{AREA_VARIABLE, ASKS_WHERE, BIND_MARK, onward};
 
 /// The runtime, as `build.rs` has built it.

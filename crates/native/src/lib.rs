@@ -20,6 +20,7 @@
 //! | `execution.rs` | an execution, a step at a time |
 //! | `cores.rs` | the core that a job is on |
 //! | `ahead.rs` | executions that are run before they are asked for, on other cores |
+//! | `kept.rs` | such executions until they are asked for |
 //! | `mirror.rs` | threads and objects as the log tells of them |
 //! | `describe.rs` | steps and waits in words |
 //! | `symbols.rs` | source lines and names |
@@ -34,6 +35,7 @@ mod compiler;
 mod cores;
 mod describe;
 mod execution;
+mod kept;
 mod launch;
 mod mirror;
 #[path = "../../pthread/src/protocol.rs"]
