@@ -36,8 +36,6 @@ const FARTHEST: u32 = 32;
 /// with, is too far. It is more where to copy the search takes long.
 const LEAST_RUN: u32 = 8;
 const MUCH: u32 = 8;
-/// So many times as much it runs at most in the middle of something.
-const MIDDLE: u32 = 16;
 /// So often a scout goes on from where the search has caught up with it before the search sends it somewhere again.
 const HOPS: u32 = 2;
 /// Who waits for another looks for so long whether it is time before it sleeps, where each has a core of its own: to be woken
@@ -97,11 +95,9 @@ struct Post {
     search: Option<Box<dyn Strategy + Send>>,
     /// What it runs just now.
     running: Option<Key>,
-    /// How much it has run since it was sent here, and is to run at most, unless it is in the middle of something.
+    /// How much it has run since it was sent here, and is to run at most.
     run: u32,
     most: u32,
-    /// The shortest plan since then: a search that goes depth first has done all behind another one when it gets there.
-    shortest: usize,
     /// So often it may still go elsewhere by itself.
     hops: u32,
     /// It waits to be sent somewhere; and it has been before.
@@ -302,12 +298,8 @@ impl Scout {
         let mut state = self.shared.lock();
         self.tell(&mut state);
         let runner = state.runner(key);
-        let (ends, is_own) = (state.ends, state.own == Some(key));
-        let post = &mut state.posts[self.number];
-        let length = course.decisions.len();
-        let is_done = length <= post.shortest || post.run >= post.most.saturating_mul(MIDDLE);
-        post.shortest = post.shortest.min(length);
-        if ends || post.leaves || post.run >= post.most && is_done || is_own || runner.is_some() {
+        let post = &state.posts[self.number];
+        if state.ends || post.leaves || post.run >= post.most || state.own == Some(key) || runner.is_some() {
             return Go::Leave;
         }
         if state.known.contains(&key) {
@@ -451,7 +443,6 @@ impl Scout {
             post.hops -= 1;
         }
         post.run = 0;
-        post.shortest = usize::MAX;
         post.leaves = false;
         true
     }
@@ -462,7 +453,7 @@ pub(crate) enum Company {
     /// Nobody: there is one core.
     Nobody,
     /// Scouts, that run executions ahead of it.
-    Scouts(Pool),
+    Scouts(Box<Pool>),
     /// The search that it runs executions ahead of.
     Scout(Rc<Scout>),
 }
@@ -574,14 +565,8 @@ impl Pool {
             let worth = copying.saturating_mul(COPYING) / (self.usual.as_micros() as u32).max(1);
             let most = MUCH * worth.clamp(LEAST_RUN, 1 << 12);
             let mut state = self.shared.lock();
-            state.posts[number] = Post {
-                search: Some(copy),
-                most,
-                shortest: usize::MAX,
-                hops: HOPS,
-                sent: true,
-                ..Post::default()
-            };
+            state.posts[number] =
+                Post { search: Some(copy), most, hops: HOPS, sent: true, ..Post::default() };
             self.shared.say(&self.shared.work, &mut state);
         }
         self.copying += began.elapsed();

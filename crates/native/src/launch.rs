@@ -351,7 +351,7 @@ impl Program for NativeProgram {
     fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError> {
         let company = match self.jobs as usize {
             0 | 1 => Company::Nobody,
-            jobs => Company::Scouts(Pool::new(jobs, self.eager, self.ahead.clone())),
+            jobs => Company::Scouts(Box::new(Pool::new(jobs, self.eager, self.ahead.clone()))),
         };
         let zygote = self.start()?;
         let core = Core::choose(self.jobs as usize);
