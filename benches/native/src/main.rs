@@ -35,18 +35,23 @@ do not always do twice as much as one; how much of that two jobs get; the part o
 executions that had been run when they were asked for, and how many were run ahead for each that was used. What is found, and counted, is \
 the same. The median of 7, by turns.";
 
-const WORK: &str = "## Jobs, of a program that works
-
-The same for 3 threads that each compute and then take the lock, 12 times, half a millisecond or so in an execution, \
-within 2 preemptions, as is the default; `delay` within 3 delays, since 2 are soon explored.";
-
 const RATE: &str = "## Jobs, at 5,000 executions a second
 
-The same where one core runs some 5,000 of them in a second.";
+The same for 3 threads that each compute and then take the lock, 12 times, so long that one core runs some 5,000 executions in a \
+second, within 2 preemptions, as is the default; `delay` within 3 delays, since 2 are soon explored.";
+
+const WORK: &str = "## Jobs, of a program that works
+
+The same with a millisecond or so in an execution.";
+
+const LOCKS: &str = "## Jobs, of a program with several locks
+
+The same for threads that take 3 locks by turns, so that much of what they do can be done in any order: 3 threads at \
+5,000 executions a second, 3 threads with a millisecond in an execution, 4 threads with half a millisecond.";
 
 const LENGTH: &str = "## Jobs, by how long an execution takes
 
-The same for threads that compute for longer and longer.";
+The same for one lock and 3 threads that compute for longer and longer.";
 
 /// Preemptions for a program that would be explored too soon within fewer, and as many as a search has by default.
 const MANY: u32 = 8;
@@ -86,22 +91,17 @@ fn main() {
     run_on(&one_of(&everywhere));
     let (threads, steps) = (threads(&program, most), steps(&program, most));
     run_on(&everywhere);
+    let one_lock = |time| [3, 12, length(&program, 3, 12, time), 1];
+    let locks = |threads, rounds, time| [threads, rounds, length(&program, threads, rounds, time), 3];
+    let locked = [locks(3, 12, 200.0), locks(3, 12, 1_000.0), locks(4, 4, 500.0)];
     let tables = [
         (THREADS, threads),
         (STEPS, steps),
-        (JOBS, jobs(&program, &Named::ALL, &[[2, 8, 0]], MANY, most * 4)),
-        (WORK, jobs(&program, &Named::ALL, &[[3, 12, 12_000]], DEFAULT, most * 2 / 5)),
-        (RATE, jobs(&program, &Named::ALL, &[[3, 12, 2_000]], DEFAULT, most * 6 / 5)),
-        (
-            LENGTH,
-            jobs(
-                &program,
-                &SOME,
-                &[1_000, 5_000, 25_000].map(|length| [3, 12, length]),
-                DEFAULT,
-                most * 2 / 5,
-            ),
-        ),
+        (JOBS, jobs(&program, &Named::ALL, &[[2, 8, 0, 1]], MANY, most * 4)),
+        (RATE, jobs(&program, &Named::ALL, &[one_lock(200.0)], DEFAULT, most * 6 / 5)),
+        (LOCKS, jobs(&program, &REDUCED, &locked, DEFAULT, most)),
+        (WORK, jobs(&program, &Named::ALL, &[one_lock(1_000.0)], DEFAULT, most * 2 / 5)),
+        (LENGTH, jobs(&program, &SOME, &[100.0, 500.0, 2_000.0].map(one_lock), DEFAULT, most * 2 / 5)),
     ];
     let introduction = "# C and C++ programs\n\nWritten by `cargo run --release --manifest-path benches/native/Cargo.toml`.\n";
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
@@ -140,10 +140,32 @@ fn one_of(cores: &libc::cpu_set_t) -> libc::cpu_set_t {
 /// Strategies that stand for others: one with a queue, the default, one that goes depth first.
 const SOME: [(&str, Named); 3] = [("icb", Named::Icb), ("cb-por", Named::CbPor), ("bpor", Named::Bpor)];
 
+/// Strategies that run one of many executions that do the same in another order.
+const REDUCED: [(&str, Named); 5] = [
+    ("cb-por", Named::CbPor),
+    ("cb-por-all", Named::CbPorAll),
+    ("bpor", Named::Bpor),
+    ("dpor", Named::Dpor),
+    ("optimal", Named::Optimal),
+];
+
+/// How long so many threads are to compute before each of so many rounds for an execution to take so many microseconds, whatever
+/// the machine.
+fn length(program: &Path, threads: u32, rounds: u32, time: f64) -> u32 {
+    const SAMPLE: u32 = 20_000;
+    let [idle, busy] = [0, SAMPLE].map(|length| {
+        let costs = [(); 5].map(|()| {
+            measure(program, [threads, rounds, length, 1], DEFAULT, 100, Named::Icb, 1).microseconds()
+        });
+        middle(costs.to_vec())
+    });
+    ((time - idle).max(0.0) / (busy - idle) * f64::from(SAMPLE)) as u32
+}
+
 fn jobs(
     program: &Path,
     strategies: &[(&str, Named)],
-    arguments: &[[u32; 3]],
+    arguments: &[[u32; 4]],
     bound: u32,
     most: u64,
 ) -> String {
@@ -210,7 +232,7 @@ fn middle(mut numbers: Vec<f64>) -> f64 {
 fn threads(program: &Path, most: u64) -> String {
     let mut table = Table::new(&["threads", "steps", "executions", "a second", "CPU time"]);
     for (threads, rounds) in [(2, 8), (8, 2), (20, 1)] {
-        let cost = measure(program, [threads, rounds, 0], MANY, most, Named::Icb, 1);
+        let cost = measure(program, [threads, rounds, 0, 1], MANY, most, Named::Icb, 1);
         table.row(vec![
             threads.to_string(),
             format!("{:.0}", cost.length()),
@@ -226,7 +248,7 @@ fn steps(program: &Path, most: u64) -> String {
     let mut table = Table::new(&["steps", "executions", "a second", "CPU time", "a step more"]);
     let mut before: Option<Cost> = None;
     for rounds in [8, 32, 128, 512] {
-        let cost = measure(program, [2, rounds, 0], MANY, most / 2, Named::Icb, 1);
+        let cost = measure(program, [2, rounds, 0, 1], MANY, most / 2, Named::Icb, 1);
         let more = before.as_ref().map_or_else(String::new, |before| {
             let time = cost.microseconds() - before.microseconds();
             format!("{:.2}", time / (cost.length() - before.length()))
@@ -244,16 +266,9 @@ fn steps(program: &Path, most: u64) -> String {
 }
 
 /// Runs the first executions.
-fn measure(
-    program: &Path,
-    [threads, rounds, length]: [u32; 3],
-    bound: u32,
-    most: u64,
-    strategy: Named,
-    jobs: u32,
-) -> Cost {
+fn measure(program: &Path, arguments: [u32; 4], bound: u32, most: u64, strategy: Named, jobs: u32) -> Cost {
     let program = NativeProgram::open(program).expect("it was compiled for this");
-    let program = program.arguments([threads, rounds, length].map(|number| number.to_string())).jobs(jobs);
+    let program = program.arguments(arguments.map(|number| number.to_string())).jobs(jobs);
     let search = Search {
         strategy,
         parameters: Parameters { delays: bound + 1, ..Parameters::bounded(bound) },

@@ -1,30 +1,38 @@
-/* So many threads, each of which takes one lock so many times, and computes for so long before each. */
+/* So many threads, each of which takes a lock so many times, one of so many by turns, and computes for so long before each. */
 #include <pthread.h>
 #include <stdlib.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int rounds, length, counter;
+enum { MOST = 8 };
 
-static void *work(void *unused) {
+static pthread_mutex_t lock[MOST];
+static int rounds, length, locks, counter[MOST];
+
+static void *work(void *first) {
     for (int i = 0; i < rounds; i++) {
         for (volatile int j = 0; j < length; j++)
             ;
-        pthread_mutex_lock(&lock);
-        counter++;
-        pthread_mutex_unlock(&lock);
+        int which = (i + (int)(long)first) % locks;
+        pthread_mutex_lock(&lock[which]);
+        counter[which]++;
+        pthread_mutex_unlock(&lock[which]);
     }
-    return unused;
+    return NULL;
 }
 
 int main(int argc, char **argv) {
-    if (argc != 4)
+    if (argc != 5)
         return 2;
     int others = atoi(argv[1]) - 1;
     rounds = atoi(argv[2]);
     length = atoi(argv[3]);
+    locks = atoi(argv[4]);
+    if (locks < 1 || locks > MOST)
+        return 2;
+    for (int i = 0; i < locks; i++)
+        pthread_mutex_init(&lock[i], NULL);
     pthread_t *threads = calloc(others, sizeof *threads);
     for (int i = 0; i < others; i++)
-        pthread_create(&threads[i], NULL, work, NULL);
+        pthread_create(&threads[i], NULL, work, (void *)(long)(i + 1));
     work(NULL);
     for (int i = 0; i < others; i++)
         pthread_join(threads[i], NULL);
