@@ -47,11 +47,7 @@ The same with a millisecond or so in an execution.";
 const LOCKS: &str = "## Jobs, of a program with several locks
 
 The same for threads that take 3 locks by turns, so that much of what they do can be done in any order: 3 threads at \
-5,000 executions a second, 3 threads with a millisecond in an execution, 4 threads with half a millisecond.";
-
-const LENGTH: &str = "## Jobs, by how long an execution takes
-
-The same for one lock and 3 threads that compute for longer and longer.";
+some 5,000 executions a second, and 4 threads with half a millisecond in an execution.";
 
 /// Preemptions for a program that would be explored too soon within fewer, and as many as a search has by default.
 const MANY: u32 = 8;
@@ -93,7 +89,7 @@ fn main() {
     run_on(&everywhere);
     let one_lock = |time| [3, 12, length(&program, 3, 12, time), 1];
     let locks = |threads, rounds, time| [threads, rounds, length(&program, threads, rounds, time), 3];
-    let locked = [locks(3, 12, 200.0), locks(3, 12, 1_000.0), locks(4, 4, 500.0)];
+    let locked = [locks(3, 12, 150.0), locks(4, 4, 500.0)];
     let tables = [
         (THREADS, threads),
         (STEPS, steps),
@@ -101,7 +97,6 @@ fn main() {
         (RATE, jobs(&program, &Named::ALL, &[one_lock(200.0)], DEFAULT, most * 6 / 5)),
         (LOCKS, jobs(&program, &REDUCED, &locked, DEFAULT, most)),
         (WORK, jobs(&program, &Named::ALL, &[one_lock(1_000.0)], DEFAULT, most * 2 / 5)),
-        (LENGTH, jobs(&program, &SOME, &[100.0, 500.0, 2_000.0].map(one_lock), DEFAULT, most * 2 / 5)),
     ];
     let introduction = "# C and C++ programs\n\nWritten by `cargo run --release --manifest-path benches/native/Cargo.toml`.\n";
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
@@ -136,9 +131,6 @@ fn one_of(cores: &libc::cpu_set_t) -> libc::cpu_set_t {
         one
     }
 }
-
-/// Strategies that stand for others: one with a queue, the default, one that goes depth first.
-const SOME: [(&str, Named); 3] = [("icb", Named::Icb), ("cb-por", Named::CbPor), ("bpor", Named::Bpor)];
 
 /// Strategies that run one of many executions that do the same in another order.
 const REDUCED: [(&str, Named); 5] = [

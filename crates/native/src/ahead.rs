@@ -235,6 +235,22 @@ impl Shared {
         state
     }
 
+    /// Waits for the scout that runs an execution, if there is one, and has it leave then.
+    fn await_run<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        key: Key,
+        limit: Duration,
+    ) -> MutexGuard<'a, State> {
+        let began = Instant::now();
+        while let Some(runner) = state.runner(key) {
+            state.posts[runner].leaves = true;
+            let Some(left) = limit.checked_sub(began.elapsed()) else { break };
+            state = self.await_scout(state, left);
+        }
+        state
+    }
+
     /// Has a search go ahead, or a copy of it, so that it leaves so much of what comes next and was not run to others.
     fn ahead<T>(
         &self,
@@ -589,11 +605,7 @@ impl Pool {
 
     /// Sees to what was run meanwhile. If the execution is not among it, and nobody runs it, the search does.
     fn take_news(&mut self, key: Key, course: &Course, limit: Duration) -> Option<Kept> {
-        let shared = self.shared.clone();
-        let mut state = shared.lock();
-        if state.runner(key).is_some() {
-            state = self.await_run(&shared, state, key, limit);
-        }
+        let mut state = self.shared.await_run(self.shared.lock(), key, limit);
         std::mem::swap(&mut state.news, &mut self.news);
         self.spare.drain(..).for_each(|used| state.spare(used));
         for key in self.taken.drain(..) {
@@ -602,7 +614,7 @@ impl Pool {
         let is_there = self.news.iter().any(|(other, run)| *other == key && run.course == *course);
         state.own = (!is_there).then_some(key);
         drop(state);
-        let mut stash = shared.stash();
+        let mut stash = self.shared.stash();
         for (key, run) in self.news.drain(..) {
             stash.keep(key, run, &mut self.taken);
         }
@@ -612,23 +624,6 @@ impl Pool {
     /// The execution that was taken last has been used: its memory goes to another one.
     pub(crate) fn was_used(&mut self, run: Arc<Ran>) {
         self.used = Some(run);
-    }
-
-    /// Waits for the scout that runs an execution, and has it leave then.
-    fn await_run<'a>(
-        &self,
-        shared: &'a Shared,
-        mut state: MutexGuard<'a, State>,
-        key: Key,
-        limit: Duration,
-    ) -> MutexGuard<'a, State> {
-        let began = Instant::now();
-        while let Some(runner) = state.runner(key) {
-            state.posts[runner].leaves = true;
-            let Some(left) = limit.checked_sub(began.elapsed()) else { break };
-            state = shared.await_scout(state, left);
-        }
-        state
     }
 
     /// Starts the scouts.

@@ -69,14 +69,16 @@ impl Member {
     /// One for a copy of this one, with what it knows to begin with.
     pub(super) fn copy(&self, walk: &Walk, bound: Option<u32>) -> (Self, Walk) {
         let numbers = walk.marks.cost.numbers();
-        let left = {
+        let is_understood = self.understands(&walk.marks.cost);
+        let left = is_understood.then(|| {
             let mut left = lock(&self.circle.left);
             left.retain(|left| left.bound == bound && left.inbox.numbers == numbers);
             left.pop()
-        };
-        let (inbox, walk) = match left {
+        });
+        let (inbox, walk) = match left.flatten() {
             Some(left) => (left.inbox, left.walk),
             None => {
+                let numbers = if is_understood { numbers } else { usize::MAX };
                 let inbox = Arc::new(Inbox { numbers, ..Inbox::default() });
                 lock(&self.circle.copies).push(Arc::downgrade(&inbox));
                 (inbox, walk.clone())
@@ -231,6 +233,11 @@ mod tests {
         copied.marks.cost.mark(8);
         copy.tell(&mut copied.marks.cost, Some(2));
         assert!(lock(&copy.circle.search.news).states.is_empty());
+        // Nor is a copy of it.
+        let (mut second, mut known_to_it) = copy.copy(&copied, Some(2));
+        search.tell(&mut known.marks.cost, Some(2));
+        second.hear(&mut known_to_it.marks.cost, Some(2));
+        assert!(!known_to_it.marks.cost.is_marked(7));
         copy.leave(&mut copied, Some(2));
         let (_, copied) = search.copy(&known, Some(2));
         assert!(copied.marks.cost.is_marked(7), "the next one begins afresh");
