@@ -213,8 +213,6 @@ impl CbPor {
             dear = dear.or(Some(thread));
         }
         match dear {
-            // The search may not have been where a copy of it has: it would go on, and can end what went on.
-            None if self.all && self.member.is_copy() => Choice::Take(Decision::Thread(preferred)),
             None => Choice::Prune,
             Some(likely) if point.foreseen => Choice::Take(Decision::Thread(likely)),
             Some(_) => {

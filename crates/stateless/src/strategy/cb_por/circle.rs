@@ -97,11 +97,6 @@ impl Member {
         }
     }
 
-    /// Whether it is that of a copy.
-    pub(super) fn is_copy(&self) -> bool {
-        self.copy.is_some()
-    }
-
     /// Whether it has not given numbers to threads that the search may have given to others.
     fn understands(&self, cost: &ContextCost) -> bool {
         self.copy.as_ref().is_none_or(|inbox| inbox.numbers == cost.numbers())
