@@ -12,7 +12,7 @@ use selvedge_stateless::{
 };
 use selvedge_testgen::{Interpreter, Theme, generate};
 
-use crate::foreseen::as_the_inner_one_says;
+use crate::foreseen::{as_the_inner_one_does, as_the_inner_one_says};
 use crate::taken_over::{Course, all_found, course};
 
 /// A program whose executions copies of a search run ahead.
@@ -119,18 +119,7 @@ impl Execution for Searcher<'_> {
         self.inner.restart()
     }
 
-    fn step(&mut self, decision: Decision) -> Event {
-        self.inner.step(decision)
-    }
-
-    fn local_events(&mut self) -> &mut Vec<LocalEvent> {
-        self.inner.local_events()
-    }
-
-    fn finish(&mut self) -> Option<Stop> {
-        self.inner.finish()
-    }
-
+    as_the_inner_one_does! {}
     as_the_inner_one_says! {}
 }
 
@@ -146,18 +135,7 @@ impl Execution for Scout<'_> {
         self.inner.restart()
     }
 
-    fn step(&mut self, decision: Decision) -> Event {
-        self.inner.step(decision)
-    }
-
-    fn local_events(&mut self) -> &mut Vec<LocalEvent> {
-        self.inner.local_events()
-    }
-
-    fn finish(&mut self) -> Option<Stop> {
-        self.inner.finish()
-    }
-
+    as_the_inner_one_does! {}
     as_the_inner_one_says! {}
 }
 

@@ -82,6 +82,25 @@ macro_rules! as_the_inner_one_says {
 
 pub(crate) use as_the_inner_one_says;
 
+/// All that it does, but for how it begins, is what that one does.
+macro_rules! as_the_inner_one_does {
+    () => {
+        fn step(&mut self, decision: Decision) -> Event {
+            self.inner.step(decision)
+        }
+
+        fn local_events(&mut self) -> &mut Vec<LocalEvent> {
+            self.inner.local_events()
+        }
+
+        fn finish(&mut self) -> Option<Stop> {
+            self.inner.finish()
+        }
+    };
+}
+
+pub(crate) use as_the_inner_one_does;
+
 impl Execution for Listener<'_> {
     fn plan(&mut self, plan: &Plan<'_>) {
         self.planned = [plan.decisions, plan.likely, plan.foreseen].concat();

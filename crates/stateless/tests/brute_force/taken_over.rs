@@ -12,7 +12,7 @@ use selvedge_stateless::{
 };
 use selvedge_testgen::{Interpreter, Theme, generate};
 
-use crate::foreseen::as_the_inner_one_says;
+use crate::foreseen::{as_the_inner_one_does, as_the_inner_one_says};
 
 /// What an execution is known by.
 pub(crate) type Course = (Vec<Decision>, Onward, Option<u32>);
@@ -71,18 +71,7 @@ impl Execution for Reader<'_> {
         self.inner.restart()
     }
 
-    fn step(&mut self, decision: Decision) -> Event {
-        self.inner.step(decision)
-    }
-
-    fn local_events(&mut self) -> &mut Vec<LocalEvent> {
-        self.inner.local_events()
-    }
-
-    fn finish(&mut self) -> Option<Stop> {
-        self.inner.finish()
-    }
-
+    as_the_inner_one_does! {}
     as_the_inner_one_says! {}
 }
 
