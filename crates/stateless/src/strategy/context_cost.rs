@@ -15,7 +15,8 @@
 //!    have been interrupted between two of its steps; if it could have waited for a lock there, then the one that held
 //!    the lock was. A state with more of these than the budget has is not looked into.
 //! 4. Not every value is kept: once the table is large, of the states that a search only goes through one in eight has a
-//!    place there, and the others are worked out again when they are asked for.
+//!    place there, and the others are worked out again when they are asked for. So are those of states of which nothing else
+//!    is known, once these are too many.
 //!
 //! What rarely occurs (many threads, high bounds) has no place in the [table of states](states) and is kept apart.
 
