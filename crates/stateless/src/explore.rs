@@ -27,7 +27,7 @@ use crate::program::{Error, Event, Execution, LocalEvent, Plan, Program, Site, S
 use crate::race::RaceDetector;
 use crate::record::{Before, PointRecord, Record};
 use crate::settings::Settings;
-use crate::strategy::{Choice, Finished, Point, Prefix, Report, Strategy};
+use crate::strategy::{Choice, Finished, Lesson, Point, Prefix, Report, Strategy};
 
 /// How a search is getting on.
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +134,8 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     longest: usize,
     /// Whether the last execution was taken over.
     was_taken_over: bool,
+    /// What a copy of the strategy has learnt from it, if anything.
+    lesson: Lesson,
     /// Set while runs are compared to find out where a program is not deterministic.
     pub(crate) comparing: bool,
 }
@@ -178,6 +180,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             steps: 0,
             longest: 0,
             was_taken_over: false,
+            lesson: Lesson::default(),
             comparing: false,
         }
     }
@@ -335,6 +338,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             pruned: matches!(end, End::Pruned),
             stopped: self.ended.stopped,
             state: self.ended.state,
+            lesson: self.was_taken_over.then_some(&self.lesson),
         }
     }
 

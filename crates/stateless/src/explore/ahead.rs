@@ -13,7 +13,7 @@ use crate::coverage::Coverage;
 use crate::happens_before::StateHash;
 use crate::program::Execution;
 use crate::record::Record;
-use crate::strategy::{Choice, Point, Prefix, Strategy};
+use crate::strategy::{Choice, Lesson, Point, Prefix, Strategy};
 
 /// An execution that was run ahead of time and in which nothing went wrong, as the engine saw it.
 ///
@@ -39,6 +39,8 @@ pub struct Ran {
     clocks: bool,
     /// The next steps of threads were noted.
     observed: bool,
+    /// What a copy of the strategy has learnt from it.
+    lesson: Lesson,
 }
 
 impl Ran {
@@ -48,7 +50,7 @@ impl Ran {
     /// assert!(selvedge_stateless::Ran::default().size() < 1_000);
     /// ```
     pub fn size(&self) -> usize {
-        size_of::<Ran>() + self.record.size() + size_of_val(&self.reached[..])
+        size_of::<Ran>() + self.record.size() + size_of_val(&self.reached[..]) + self.lesson.size()
     }
 }
 
@@ -74,10 +76,12 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
             match self.search_once(&prefix, strategy) {
                 Ok(End::Stopped(_)) | Err(_) => return keep(None),
                 Ok(end) => {
+                    strategy.finished(&self.finished(&prefix, &end));
                     if !self.was_taken_over {
+                        self.lesson.clear();
+                        strategy.teach(&mut self.lesson);
                         keep(Some(self));
                     }
-                    strategy.finished(&self.finished(&prefix, &end));
                 }
             }
         }
@@ -93,6 +97,7 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         run.pruned = self.ended.at.is_some();
         run.clocks = self.clocks;
         run.observed = self.observer.on;
+        run.lesson.copy_from(&self.lesson);
         if let Some(point) = self.ended.at
             && !self.record.points().is_empty()
         {
@@ -156,8 +161,12 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
             Some(ran) => {
                 std::mem::swap(&mut self.record, &mut ran.record);
                 self.record.forget_last_choice();
+                std::mem::swap(&mut self.lesson, &mut ran.lesson);
             }
-            None => self.record.copy_from(&ran.record, ran.record.len()),
+            None => {
+                self.record.copy_from(&ran.record, ran.record.len());
+                self.lesson.copy_from(&ran.lesson);
+            }
         }
         match otherwise {
             Some((length, Choice::Take(decision))) => {
@@ -189,6 +198,7 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
             return TakenOver::Not;
         }
         self.takes_over(ran);
+        self.lesson.clear();
         let theirs = &ran.record;
         self.record.copy_from(theirs, length);
         let point = &theirs.points()[length];

@@ -42,7 +42,7 @@ impl Lattice {
     }
 
     /// The steps of an execution but for the first so many, which are loaded.
-    pub(crate) fn script<'a>(&self, execution: &Finished<'a>, kept: usize) -> Run<'a> {
+    fn script<'a>(&self, execution: &Finished<'a>, kept: usize) -> Run<'a> {
         Run::starting(execution, kept.checked_sub(1).map_or(0, |last| self.steps[last].decisions as usize))
     }
 

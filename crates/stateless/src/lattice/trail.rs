@@ -1,9 +1,10 @@
 //! Executions that followed each other, each as what it has more than the one before.
 
-use selvedge_core::{Op, ThreadId};
+use selvedge_core::{Decision, Op, ThreadId};
 
-use super::script::{Move, Plain, Script};
-use crate::record::Pending;
+use super::script::{Move, Plain, Run, Script};
+use crate::record::{Pending, in_common};
+use crate::strategy::Finished;
 
 /// Executions, one after the other.
 #[derive(Debug, Default)]
@@ -17,6 +18,9 @@ pub(crate) struct Trail {
     names: Vec<u64>,
     /// The words that objects begin with.
     initials: Vec<u64>,
+    /// The decisions of the last one, and whether something went wrong in it.
+    last: Vec<Decision>,
+    stopped: bool,
 }
 
 /// What an execution has more than the one before.
@@ -73,9 +77,26 @@ impl Trail {
         self.executions.len()
     }
 
+    /// Adds an execution, with at most 64 threads. It is open: it is to be looked at again.
+    pub(crate) fn add(&mut self, execution: &Finished<'_>) {
+        let record = execution.record;
+        let decisions = record.decisions();
+        let mut common = in_common(&self.last, self.stopped, decisions, execution.stopped);
+        // The values that a step has chosen are part of it.
+        while let Some(Decision::Value(_)) = decisions.get(common) {
+            common -= 1;
+        }
+        let steps = decisions[..common].iter().filter(|decision| matches!(decision, Decision::Thread(_)));
+        let steps = steps.count();
+        self.last.truncate(common);
+        self.last.extend_from_slice(&decisions[common..]);
+        self.stopped = execution.stopped;
+        self.push(steps, record.threads(), Run::starting(execution, common));
+    }
+
     /// Adds an execution whose first so many steps are those of the one that was added before; the script goes on
-    /// from there. It has so many threads, at most 64. It is open: it is to be looked at again.
-    pub(crate) fn push<'a>(&mut self, common: usize, threads: usize, mut script: impl Script<'a>) {
+    /// from there. It has so many threads.
+    fn push<'a>(&mut self, common: usize, threads: usize, mut script: impl Script<'a>) {
         let first = if common == 0 { script.first() } else { &[] };
         self.next.extend_from_slice(first);
         let mut stops = false;

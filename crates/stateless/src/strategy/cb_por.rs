@@ -31,6 +31,7 @@
 //!    have more than 64 threads are not marked. The search is slower then and no less complete.
 
 mod circle;
+mod lesson;
 mod marks;
 mod node;
 
@@ -39,6 +40,7 @@ use std::cell::RefCell;
 use selvedge_core::{Bounds, Decision, Measure, ThreadId};
 
 use self::circle::Member;
+pub use self::lesson::Lesson;
 use self::marks::Marks;
 use self::node::{Few, Node, member};
 use super::backtrack::last_thread;
@@ -75,6 +77,8 @@ pub struct CbPor {
     terminals: Trail,
     /// What this search and its copies tell each other.
     member: Member,
+    /// What a copy has learnt from the last execution.
+    lesson: Lesson,
 }
 
 /// A graph, and what is known of its prefixes.
@@ -83,8 +87,6 @@ struct Walk {
     /// That of the last execution, or of the one that is under way as far as it has been asked for.
     state: Lattice,
     marks: Marks,
-    /// So many steps the graph has in common with the last terminal one.
-    common: usize,
 }
 
 /// So many terminal graphs are kept.
@@ -108,6 +110,7 @@ impl CbPor {
             names: Vec::new(),
             terminals: Trail::default(),
             member: Member::default(),
+            lesson: Lesson::default(),
         }
     }
 
@@ -243,6 +246,7 @@ impl CbPor {
             pruned: true,
             stopped: false,
             state: point.state,
+            lesson: None,
         });
         let Walk { state, marks, .. } = walk;
         let mut here = marks.cost.look(state);
@@ -255,6 +259,7 @@ impl CbPor {
 
     /// Learns from an execution.
     fn learn(&mut self, execution: &Finished<'_>) {
+        self.lesson.clear();
         let record = execution.record;
         let first = execution.prefix;
         self.decisions.truncate(first);
@@ -306,14 +311,24 @@ impl CbPor {
         if !has_graph {
             return;
         }
-        walk.update_to_last_choice(execution);
-        let Walk { state, marks, common } = walk;
+        let marks = &mut walk.marks;
         marks.longest = marks.longest.map(|longest| longest.max(record.len()));
-        marks.mark_all(state);
+        let lesson = execution.lesson.filter(|lesson| self.member.is_taught(lesson, &marks.cost));
+        if !lesson.is_some_and(|lesson| walk.heed(lesson, execution, &self.names)) {
+            walk.update_to_last_choice(execution);
+            match self.member.teaches(&walk.marks.cost, &mut self.lesson) {
+                Some(numbers) => walk.marks.mark_all_teaching(&mut walk.state, &mut self.lesson, numbers),
+                None => walk.marks.mark_all(&mut walk.state),
+            }
+        }
+        let marks = &walk.marks;
         // Of those that are not open all that is needed lasts, as long as nothing is forgotten.
-        if marks.more && marks.open && self.terminals.len() < MOST_TERMINALS.min(marks.squares()) {
-            self.terminals.push(*common, record.threads(), state.script(execution, *common));
-            *common = usize::MAX;
+        if marks.more
+            && marks.open
+            && !self.member.is_copy()
+            && self.terminals.len() < MOST_TERMINALS.min(marks.squares())
+        {
+            self.terminals.add(execution);
         }
     }
 
@@ -400,8 +415,7 @@ impl Strategy for CbPor {
         let at = self.next_wanted(wanted)?;
         let walk = &mut *self.walk.borrow_mut();
         walk.marks.cost.keep_news(true);
-        let (member, mut walk) = self.member.copy(walk, self.bound);
-        walk.marks.more = false;
+        let (member, walk) = self.member.copy(walk, self.bound);
         Some(Box::new(CbPor {
             decisions: self.decisions.clone(),
             path: self.path[..=at].to_vec(),
@@ -410,6 +424,7 @@ impl Strategy for CbPor {
             names: self.names.clone(),
             terminals: Trail::default(),
             member,
+            lesson: Lesson::default(),
             most: self.bound,
             ..*self
         }))
@@ -442,6 +457,10 @@ impl Strategy for CbPor {
         self.member.hear(&mut self.walk.get_mut().marks.cost, self.bound);
         self.learn(execution);
         self.member.tell(&mut self.walk.get_mut().marks.cost, self.bound);
+    }
+
+    fn teach(&mut self, lesson: &mut Lesson) {
+        std::mem::swap(lesson, &mut self.lesson);
     }
 
     /// An execution that has more preemptions than the bound is like one that has not.
@@ -488,23 +507,39 @@ impl Drop for CbPor {
 impl Walk {
     /// With nothing known.
     fn new(yields: Option<u32>, bound: Option<u32>, more: bool) -> Self {
-        Walk { state: Lattice::new(yields), marks: Marks::new(bound, more), common: 0 }
+        Walk { state: Lattice::new(yields), marks: Marks::new(bound, more) }
+    }
+
+    /// Learns from an execution what a copy of the search has learnt from it, if that is what is to be learnt. The graph stays
+    /// what it was.
+    fn heed(&mut self, lesson: &Lesson, execution: &Finished<'_>, names: &[u64]) -> bool {
+        // That is compared, for one execution in some, with what comes of it the long way.
+        const ONE_IN: u128 = 4;
+        let is_compared = cfg!(debug_assertions) && execution.state.0.is_multiple_of(ONE_IN);
+        let before = is_compared.then(|| self.clone());
+        let heeds = self.marks.heed(lesson, names);
+        if let Some(mut other) = before.filter(|_| heeds) {
+            other.update_to_last_choice(execution);
+            other.marks.mark_all(&mut other.state);
+            assert!(self.marks.is_like(&mut other.marks, lesson), "a copy learns as the search does");
+        }
+        heeds
     }
 
     /// Makes the graph that of an execution.
     fn update(&mut self, execution: &Finished<'_>) {
-        let kept = self.state.update(execution, self.marks.most());
-        self.updated(kept);
+        self.state.update(execution, self.marks.most());
+        self.marks.cost.begin(&self.state);
     }
 
     /// The same as far as anything else could have been chosen.
     fn update_to_last_choice(&mut self, execution: &Finished<'_>) {
-        let kept = self.state.update_to_last_choice(execution, self.marks.most());
+        self.state.update_to_last_choice(execution, self.marks.most());
         debug_assert!(
             self.is_cut_rightly(execution),
             "whoever comes after the end of the graph comes by there"
         );
-        self.updated(kept);
+        self.marks.cost.begin(&self.state);
     }
 
     /// Whether, if the graph is cut, nobody comes within the bound to a state after its end with a step of another thread than
@@ -526,10 +561,5 @@ impl Walk {
                 !is_last || most.is_some_and(|most| is_beyond(&whole, other, most))
             })
         })
-    }
-
-    fn updated(&mut self, kept: usize) {
-        self.common = self.common.min(kept);
-        self.marks.cost.begin(&self.state);
     }
 }

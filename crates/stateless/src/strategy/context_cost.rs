@@ -26,8 +26,8 @@ use std::collections::HashMap;
 
 use selvedge_core::ThreadId;
 
-pub(crate) use self::states::State;
-use self::states::{ARRIVALS, At, Costs, States, THREADS};
+pub(crate) use self::states::News;
+use self::states::{ARRIVALS, At, Costs, Marking, States, THREADS};
 use crate::coverage::{HashedMap, HashedSet};
 use crate::happens_before::{mix, value_hash};
 use crate::lattice::{Costs as Spent, Lattice, Runs, Threads, each};
@@ -53,8 +53,18 @@ pub(crate) struct ContextCost {
     same: bool,
     /// The states of which something was found out that others are told, where there are any.
     news: Option<Vec<u128>>,
+    /// The states that were looked at, where that is noted.
+    looked_at: Option<Vec<LookedAt>>,
     /// How often something had to be worked out.
     searches: u64,
+}
+
+/// A state that was looked at: what was known of it before that but for costs, and what is now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LookedAt {
+    hash: u128,
+    before: Marking,
+    after: Marking,
 }
 
 /// A state that is being looked at.
@@ -191,11 +201,11 @@ impl Marked<'_> {
 }
 
 impl ContextCost {
-    /// Whether more than so many states of which more is known than costs were looked at since some were last forgotten, or as
-    /// many steps are kept apart.
+    /// How many states of which more is known than costs were looked at since some were last forgotten, or how many steps are
+    /// kept apart, if that is more.
     #[inline]
-    pub(crate) fn has_more_than(&self, states: usize) -> bool {
-        self.states.young().max(self.steps.young.len()) > states
+    pub(crate) fn young(&self) -> usize {
+        self.states.young().max(self.steps.young.len())
     }
 
     /// Forgets what is known of costs alone, if it is more than so much.
@@ -209,6 +219,7 @@ impl ContextCost {
 
     /// Forgets the states that were not looked at since this was last done.
     pub(crate) fn forget(&mut self) {
+        self.looked_at = None;
         self.states.forget();
         self.steps.forget();
         self.costs.clear();
@@ -260,16 +271,67 @@ impl ContextCost {
     }
 
     /// Adds to a list what was found out since this was last asked.
-    pub(crate) fn take_news(&mut self, list: &mut Vec<State>) {
+    pub(crate) fn take_news(&mut self, list: &mut Vec<News>) {
         if let Some(news) = &mut self.news {
             news.dedup();
-            list.extend(news.drain(..).filter_map(|hash| self.states.known(hash)));
+            list.extend(news.drain(..).filter_map(|hash| self.states.news(hash)));
         }
     }
 
     /// Learns what another one has found out, which has the same numbers for threads; also which states are marked.
-    pub(crate) fn hear(&mut self, news: &[State], marks: bool) {
+    pub(crate) fn hear(&mut self, news: &[News], marks: bool) {
         news.iter().for_each(|state| self.states.hear(state, marks));
+    }
+
+    /// From now on notes which states are looked at, in a list.
+    pub(crate) fn note_looks(&mut self, mut list: Vec<LookedAt>) {
+        list.clear();
+        self.looked_at = Some(list);
+    }
+
+    /// No longer does. Those that were are in the list, each once, unless all that is known may not be found there.
+    pub(crate) fn take_looks(&mut self) -> Option<Vec<LookedAt>> {
+        let mut list = self.looked_at.take()?;
+        if self.numbers.len() > THREADS as usize {
+            return None;
+        }
+        // The first time that it was looked at counts, and what is known now.
+        list.sort_by_key(|looked| looked.hash);
+        list.dedup_by_key(|looked| looked.hash);
+        for looked in &mut list {
+            looked.after = self.marking(looked.hash);
+        }
+        Some(list)
+    }
+
+    /// If as much is known of states as was when another one looked at them, learns what it has found out there.
+    pub(crate) fn look_like(&mut self, list: &[LookedAt]) -> bool {
+        let as_before = list.iter().all(|looked| self.marking(looked.hash) == looked.before);
+        if as_before {
+            for looked in list {
+                if looked.after != looked.before {
+                    self.is_news(looked.hash);
+                }
+                self.states.set_marking(looked.hash, looked.after);
+            }
+        }
+        as_before
+    }
+
+    /// Whether as much is known of states as was after another one looked at them.
+    pub(crate) fn is_as_after(&mut self, list: &[LookedAt]) -> bool {
+        list.iter().all(|looked| self.marking(looked.hash) == looked.after)
+    }
+
+    /// What is known of a state but for costs.
+    fn marking(&mut self, hash: u128) -> Marking {
+        let at = self.states.get(hash);
+        at.map(|at| self.states.marking(at)).unwrap_or_default()
+    }
+
+    /// Whether the threads of the graph at hand have these names.
+    pub(crate) fn is_of(&self, names: &[u64]) -> bool {
+        self.names == names
     }
 
     #[inline]
@@ -382,6 +444,7 @@ impl ContextCost {
     /// The same for any state.
     pub(crate) fn lasts_from(&mut self, state: u128, thread: usize) -> bool {
         let at = self.states.find(state);
+        self.note_look(state, Some(at));
         self.lasts_at(at, thread)
     }
 
@@ -403,6 +466,7 @@ impl ContextCost {
     }
 
     fn values_lead_on(&mut self, state: &Lattice, event: usize, choices: &[(u32, u32)]) -> bool {
+        self.looked_at = None;
         let name = state.name(state.step(event).0.index());
         for (at, value, arity) in values_of(state, event, choices) {
             self.steps.young.insert(step(at, name, value + 1));
@@ -445,7 +509,16 @@ impl ContextCost {
         if let Some(at) = here.at {
             self.states.look_at(at);
         }
+        self.note_look(here.hash, here.at);
         here
+    }
+
+    #[inline]
+    fn note_look(&mut self, hash: u128, at: Option<At>) {
+        if let Some(list) = &mut self.looked_at {
+            let before = at.map(|at| self.states.marking(at)).unwrap_or_default();
+            list.push(LookedAt { hash, before, after: before });
+        }
     }
 
     /// The same only to work out what it costs.

@@ -26,7 +26,7 @@ use crate::program::Onward;
 use crate::record::Record;
 
 pub use bpor::Bpor;
-pub use cb_por::CbPor;
+pub use cb_por::{CbPor, Lesson};
 pub use depth::Depth;
 pub use dfs::Dfs;
 pub use dpor::Dpor;
@@ -151,6 +151,8 @@ pub struct Finished<'a> {
     pub stopped: bool,
     /// The state that it ended in, for strategies that want to see what is pending.
     pub state: StateHash,
+    /// What a copy of the strategy has learnt from it, if that has run it ahead of time.
+    pub lesson: Option<&'a Lesson>,
 }
 
 /// What to make of an execution in which something went wrong.
@@ -196,6 +198,10 @@ pub trait Strategy {
 
     /// Learns from an execution.
     fn finished(&mut self, execution: &Finished<'_>);
+
+    /// Says what it has learnt from the last execution, if it is a copy, so that others of the same search need not do so again:
+    /// they are [told](Finished::lesson) with the execution.
+    fn teach(&mut self, _lesson: &mut Lesson) {}
 
     /// What to make of an execution in which something went wrong, once it has been learnt from.
     fn report(&mut self, _execution: &Finished<'_>) -> Report {

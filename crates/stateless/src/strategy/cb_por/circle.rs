@@ -8,12 +8,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::super::context_cost::{ContextCost, State};
-use super::Walk;
+use super::super::context_cost::{ContextCost, News as Told};
+use super::{Lesson, Walk};
 
 /// A search and its copies.
 #[derive(Debug, Default)]
-struct Circle {
+pub(super) struct Circle {
     /// What the search is told.
     search: Inbox,
     copies: Mutex<Vec<Weak<Inbox>>>,
@@ -41,7 +41,7 @@ struct Inbox {
 
 #[derive(Debug, Default)]
 struct News {
-    states: Vec<State>,
+    states: Vec<Told>,
     /// What marks are of, and how many threads have a number.
     bound: Option<u32>,
     numbers: usize,
@@ -57,7 +57,7 @@ pub(super) struct Member {
     /// What it is told, if it is a copy.
     copy: Option<Arc<Inbox>>,
     /// What was told or heard last, for its memory.
-    states: Vec<State>,
+    states: Vec<Told>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -102,6 +102,23 @@ impl Member {
         self.copy.as_ref().is_none_or(|inbox| inbox.numbers == cost.numbers())
     }
 
+    /// Whether it is a copy.
+    pub(super) fn is_copy(&self) -> bool {
+        self.copy.is_some()
+    }
+
+    /// If it is a copy, and understood, has a lesson be one for the others: for those with so many numbers.
+    pub(super) fn teaches(&self, cost: &ContextCost, lesson: &mut Lesson) -> Option<usize> {
+        let teaches = self.is_copy() && self.understands(cost);
+        teaches.then(|| lesson.is_of(&Arc::downgrade(&self.circle)));
+        teaches.then(|| cost.numbers())
+    }
+
+    /// Whether a lesson is one for it.
+    pub(super) fn is_taught(&self, lesson: &Lesson, cost: &ContextCost) -> bool {
+        self.understands(cost) && lesson.is_for(&self.circle, cost.numbers())
+    }
+
     /// Tells the others what was found out.
     pub(super) fn tell(&mut self, cost: &mut ContextCost, bound: Option<u32>) {
         if !self.understands(cost) {
@@ -114,7 +131,7 @@ impl Member {
         }
         let numbers = cost.numbers();
         if self.copy.is_some() {
-            self.states.retain(State::has_costs);
+            self.states.retain(Told::has_costs);
             self.circle.search.add(&self.states, bound, numbers);
             return;
         }
@@ -147,7 +164,7 @@ impl Member {
 }
 
 impl Inbox {
-    fn add(&self, states: &[State], bound: Option<u32>, numbers: usize) {
+    fn add(&self, states: &[Told], bound: Option<u32>, numbers: usize) {
         let mut news = lock(&self.news);
         if (news.bound, news.numbers) != (bound, numbers) || news.states.len() > MOST {
             news.states.clear();

@@ -4,6 +4,7 @@
 use selvedge_core::{Decision, ThreadId};
 
 use super::super::context_cost::{ContextCost, Here, NEVER};
+use super::lesson::{Lesson, Stand};
 use crate::coverage::HashedSet;
 use crate::lattice::{Lattice, Removed, Slid, Threads, each};
 
@@ -108,7 +109,7 @@ impl Marks {
     fn make_room(&mut self, state: &mut Lattice) {
         let most = self.most_states.min(self.squares());
         self.cost.limit_costs(most / 4);
-        if self.cost.has_more_than(most / 2) {
+        if self.cost.young() > most / 2 {
             let mut kept = HashedSet::default();
             self.cost.keep_prefixes(state, &mut kept, most / 4);
             self.forget();
@@ -120,12 +121,60 @@ impl Marks {
         (self.forgotten, self.open) = (true, true);
     }
 
+    /// What decides what is made of a graph, beside what is known of states.
+    fn stand(&self) -> Stand {
+        // Where memory is short there is no room for what lasts, and what is forgotten is needed again.
+        let lasts = !self.forgotten && self.longest.is_none();
+        Stand { bound: self.bound, more: self.more, lasts }
+    }
+
+    /// Takes over what a copy of the search has made of a graph of threads with these names, if it can be.
+    pub(super) fn heed(&mut self, lesson: &Lesson, names: &[u64]) -> bool {
+        let most = self.most_states.min(self.squares());
+        // What is to be forgotten depends on the graph.
+        let has_room = self.cost.young() + lesson.states.len() <= most / 2;
+        if lesson.stand != self.stand()
+            || !has_room
+            || !self.cost.is_of(names)
+            || !self.cost.look_like(&lesson.states)
+        {
+            return false;
+        }
+        self.cost.limit_costs(most / 4);
+        self.open = lesson.open;
+        self.cut |= lesson.cut;
+        self.exhausted |= lesson.exhausted;
+        true
+    }
+
+    /// Whether others are the same, as far as a lesson goes.
+    pub(super) fn is_like(&mut self, other: &mut Marks, lesson: &Lesson) -> bool {
+        let of = |marks: &Marks| (marks.open, marks.cut, marks.exhausted, marks.stand(), marks.cost.young());
+        of(self) == of(other)
+            && self.cost.is_as_after(&lesson.states)
+            && other.cost.is_as_after(&lesson.states)
+    }
+
+    /// Puts a terminal state into H, as [`Marks::mark_all`] does, and says what came of it and what that rests on, in a lesson
+    /// for so many numbers, unless that cannot be said.
+    pub(super) fn mark_all_teaching(&mut self, state: &mut Lattice, lesson: &mut Lesson, numbers: usize) {
+        let (cut, exhausted) = (self.cut, self.exhausted);
+        (self.cut, self.exhausted) = (false, false);
+        self.cost.note_looks(std::mem::take(&mut lesson.states));
+        self.mark_all(state);
+        if let Some(states) = self.cost.take_looks() {
+            (lesson.numbers, lesson.states, lesson.stand) = (numbers, states, self.stand());
+            (lesson.cut, lesson.open, lesson.exhausted) = (self.cut, self.open, self.exhausted);
+        }
+        self.cut |= cut;
+        self.exhausted |= exhausted;
+    }
+
     /// Puts a terminal state, all of its graph, into H, and every state from which nothing new can be reached.
     pub(super) fn mark_all(&mut self, state: &mut Lattice) {
         self.cost.begin(state);
         self.make_room(state);
-        // Where memory is short there is no room for what lasts, and what is forgotten is needed again.
-        let lasts = !self.forgotten && self.longest.is_none();
+        let lasts = self.stand().lasts;
         self.open = !lasts;
         let mut exhausted = self.more && lasts;
         if state.is_cut() {
@@ -176,7 +225,7 @@ impl Marks {
                 break;
             };
             let others = within & !(1 << last);
-            if others != 0 && self.cost.has_more_than(self.most_states) {
+            if others != 0 && self.cost.young() > self.most_states {
                 // Already the prefixes of this one graph are too many.
                 self.forget();
             }

@@ -42,11 +42,6 @@ impl State {
         u128::from(self.hash.1) << 64 | u128::from(self.hash.0)
     }
 
-    /// Whether anything is known of what it costs to arrive there.
-    pub(crate) fn has_costs(&self) -> bool {
-        self.costs.iter().any(|costs| costs.0 != 0)
-    }
-
     #[inline]
     pub(super) fn is_marked(&self) -> bool {
         self.flags & MARKED != 0
@@ -56,6 +51,29 @@ impl State {
     #[inline]
     pub(super) fn leads(&self) -> u16 {
         self.into
+    }
+}
+
+/// What is known of a state but for what it costs to arrive there. Where nothing is, it is as if there were no such state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marking {
+    into: u16,
+    lasting: u16,
+    /// Marked, kept, or both.
+    flags: u8,
+}
+
+/// What others are told of a state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct News {
+    state: State,
+    lasting: u16,
+}
+
+impl News {
+    /// Whether anything is known of what it costs to arrive there.
+    pub(crate) fn has_costs(&self) -> bool {
+        self.state.costs.iter().any(|costs| costs.0 != 0)
     }
 }
 
@@ -323,21 +341,45 @@ impl States {
         }
     }
 
-    /// What is known of a state.
-    pub(super) fn known(&self, hash: u128) -> Option<State> {
-        let state = self.table[self.slot(hash).ok()?];
-        (state.epoch == self.epoch).then_some(state)
+    /// What is known of a state, for others.
+    pub(super) fn news(&self, hash: u128) -> Option<News> {
+        let slot = self.slot(hash).ok()?;
+        let news = News { state: self.table[slot], lasting: self.lasting[slot] };
+        (news.state.epoch == self.epoch).then_some(news)
+    }
+
+    /// What is known of a state but for costs.
+    #[inline]
+    pub(super) fn marking(&self, at: At) -> Marking {
+        let slot = self.now(at);
+        let state = &self.table[slot];
+        Marking { into: state.into, lasting: self.lasting[slot], flags: state.flags & (MARKED | KEPT) }
+    }
+
+    /// Has a state be known like this, and looked at.
+    pub(super) fn set_marking(&mut self, hash: u128, marking: Marking) {
+        if marking.flags & KEPT == 0 {
+            return;
+        }
+        let at = self.find(hash);
+        let slot = self.now(at);
+        self.table[slot].into = marking.into;
+        self.table[slot].flags |= marking.flags & MARKED;
+        self.lasting[slot] = marking.lasting;
+        self.keep_at(slot);
     }
 
     /// Adds what another table has of a state: what it costs to arrive there, and if these are of the same epoch here and
     /// there, marks.
-    pub(super) fn hear(&mut self, other: &State, marks: bool) {
+    pub(super) fn hear(&mut self, news: &News, marks: bool) {
+        let other = &news.state;
         let at = self.find(other.hash());
         let state = self.at(at);
         for (costs, others) in state.costs.iter_mut().zip(other.costs) {
             costs.narrow(others);
         }
         if marks && other.flags & KEPT != 0 {
+            self.last(at, news.lasting);
             self.leads_on(at, other.into);
             self.at(at).flags |= other.flags & MARKED;
         }
