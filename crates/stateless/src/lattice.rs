@@ -17,7 +17,7 @@ use selvedge_core::{Decision, OpKind, ThreadId};
 pub(crate) use self::certain::Runs;
 #[cfg(test)]
 pub(crate) use self::script::written::Written;
-pub(crate) use self::trail::Trail;
+pub(crate) use self::trail::{Piece, Trail};
 pub(crate) use self::walk::{Removed, Slid};
 
 use self::certain::{Counted, Stand};

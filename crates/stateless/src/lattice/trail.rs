@@ -130,22 +130,32 @@ impl Trail {
         self.executions.push(Kept { common, first: first.len(), stops, open: true, ends });
     }
 
-    /// Goes through the executions that are open, or through all, and is told whether each is open from now on.
-    pub(crate) fn again(&mut self, all: bool, mut look: impl FnMut(&Self, &[Piece]) -> bool) {
-        // What the executions since the last one that was looked at have of the one at hand, in the order of the steps.
+    /// Goes through the executions that are open, or through all: the number of each, and the pieces that it has more than the
+    /// one that was loaded last. Is told whether it was loaded.
+    pub(crate) fn again(&self, all: bool, mut look: impl FnMut(usize, &[Piece]) -> bool) {
+        // What the executions since the last one that was loaded have of the one at hand, in the order of the steps.
         let mut pieces: Vec<Piece> = Vec::new();
-        for index in 0..self.executions.len() {
-            let Kept { common, open, .. } = self.executions[index];
+        for (index, &Kept { common, open, .. }) in self.executions.iter().enumerate() {
             while pieces.pop_if(|piece| piece.begin >= common).is_some() {}
             if let Some(last) = pieces.last_mut() {
                 last.end = last.end.min(common);
             }
             pieces.push(Piece { index, begin: common, end: usize::MAX });
-            if open || all {
-                self.executions[index].open = look(self, &pieces);
+            if (open || all) && look(index, &pieces) {
                 pieces.clear();
             }
         }
+    }
+
+    /// Has an execution be one that is looked at again, or one that is not.
+    pub(crate) fn set_open(&mut self, index: usize, open: bool) {
+        self.executions[index].open = open;
+    }
+
+    /// The names of the threads of an execution.
+    pub(crate) fn names(&self, index: usize) -> &[u64] {
+        let begin = index.checked_sub(1).map_or(0, |before| self.executions[before].ends.names);
+        &self.names[begin..self.executions[index].ends.names]
     }
 
     /// A piece of an execution.
@@ -288,27 +298,37 @@ mod tests {
                 (0..common).for_each(|_| assert!(script.next(&mut Vec::new()).is_some()));
                 trail.push(common, 3, script);
             }
-            let mut index = 0;
-            trail.again(false, |_, pieces| {
+            let mut indices = Vec::new();
+            trail.again(false, |index, pieces| {
                 assert_eq!(pieces.len(), 1);
-                index += 1;
-                is_open(index - 1)
+                indices.push(index);
+                true
             });
-            assert_eq!(index, orders.len());
-            let mut open = (0..orders.len()).filter(|index| is_open(*index));
-            let mut state = Lattice::default();
-            trail.again(false, |trail, pieces| {
-                for piece in pieces {
-                    state.load(piece.begin, None, trail.get(piece));
-                }
-                let mut whole = Lattice::default();
-                whole.load(0, None, executions[open.next().expect("it is open")].script());
-                assert_eq!((state.len(), state.hash), (whole.len(), whole.hash));
-                assert_eq!(state.frontier(), whole.frontier());
-                assert!((0..state.len()).all(|step| state.step(step) == whole.step(step)));
-                false
-            });
-            assert!(open.next().is_none());
+            assert_eq!(indices, [0, 1, 2, 3, 4, 5]);
+            (0..orders.len()).for_each(|index| trail.set_open(index, is_open(index)));
+            // Whichever are not loaded.
+            for unloaded in 0_u32..1 << orders.len() {
+                let mut open = (0..orders.len()).filter(|index| is_open(*index));
+                let mut state = Lattice::default();
+                trail.again(false, |index, pieces| {
+                    assert_eq!(open.next(), Some(index));
+                    if unloaded >> index & 1 == 1 {
+                        return false;
+                    }
+                    for piece in pieces {
+                        state.load(piece.begin, None, trail.get(piece));
+                    }
+                    let mut whole = Lattice::default();
+                    whole.load(0, None, executions[index].script());
+                    assert_eq!((state.len(), state.hash), (whole.len(), whole.hash));
+                    assert_eq!(state.frontier(), whole.frontier());
+                    assert!((0..state.len()).all(|step| state.step(step) == whole.step(step)));
+                    assert!(state.names().eq(trail.names(index).iter().copied()));
+                    true
+                });
+                assert!(open.next().is_none());
+            }
+            (0..orders.len()).for_each(|index| trail.set_open(index, false));
             trail.again(false, |_, _| unreachable!("none is open any more"));
             let mut all = 0;
             trail.again(true, |_, pieces| {

@@ -31,22 +31,26 @@
 //!    have more than 64 threads are not marked. The search is slower then and no less complete.
 
 mod circle;
+mod help;
 mod lesson;
 mod marks;
 mod node;
 
 use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
 
 use selvedge_core::{Bounds, Decision, Measure, ThreadId};
 
 use self::circle::Member;
+use self::help::Job;
 pub use self::lesson::Lesson;
 use self::marks::Marks;
 use self::node::{Few, Node, member};
 use super::backtrack::last_thread;
 use super::context_cost::is_beyond;
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
-use crate::lattice::{Lattice, MOST_THREADS, Trail, each};
+use crate::lattice::{Lattice, MOST_THREADS, Piece, Trail, each};
 use crate::program::Onward;
 use crate::record::Record;
 
@@ -73,12 +77,24 @@ pub struct CbPor {
     walk: RefCell<Walk>,
     /// The names of the threads of the last execution.
     names: Vec<u64>,
-    /// Terminal graphs that were reached and are needed within higher bounds.
-    terminals: Trail,
+    /// Terminal graphs that were reached and are needed within higher bounds. Copies read them while the search goes on to one.
+    terminals: Arc<Trail>,
     /// What this search and its copies tell each other.
     member: Member,
     /// What a copy has learnt from the last execution.
     lesson: Lesson,
+    /// It is a copy that has been made to help the search on to the next bound.
+    helps: bool,
+}
+
+/// Where something is to be tried that is wanted.
+enum Next {
+    /// At a node of the path.
+    At(usize),
+    /// What there is is not.
+    Unwanted,
+    /// There is nothing more to run within the bound.
+    Nothing,
 }
 
 /// A graph, and what is known of its prefixes.
@@ -108,9 +124,10 @@ impl CbPor {
             cut: false,
             walk: RefCell::new(Walk::new(yields, bound, most != Some(0))),
             names: Vec::new(),
-            terminals: Trail::default(),
+            terminals: Arc::default(),
             member: Member::default(),
             lesson: Lesson::default(),
+            helps: false,
         }
     }
 
@@ -314,7 +331,8 @@ impl CbPor {
         let marks = &mut walk.marks;
         marks.longest = marks.longest.map(|longest| longest.max(record.len()));
         let lesson = execution.lesson.filter(|lesson| self.member.is_taught(lesson, &marks.cost));
-        if !lesson.is_some_and(|lesson| walk.heed(lesson, execution, &self.names)) {
+        let again = |walk: &mut Walk| walk.update_to_last_choice(execution);
+        if !lesson.is_some_and(|lesson| walk.heed(lesson, &self.names, again)) {
             walk.update_to_last_choice(execution);
             match self.member.teaches(&walk.marks.cost, &mut self.lesson) {
                 Some(numbers) => walk.marks.mark_all_teaching(&mut walk.state, &mut self.lesson, numbers),
@@ -328,21 +346,24 @@ impl CbPor {
             && !self.member.is_copy()
             && self.terminals.len() < MOST_TERMINALS.min(marks.squares())
         {
-            self.terminals.add(execution);
+            terminals(&mut self.terminals).add(execution);
         }
     }
 
     /// The first node, from the end of the path, with something to be tried that is wanted.
-    fn next_wanted(&self, wanted: Wanted<'_>) -> Option<usize> {
+    fn next_wanted(&self, wanted: Wanted<'_>) -> Next {
         let mut decisions = self.decisions.clone();
         let marks = &self.walk.borrow().marks;
-        self.path.iter().rposition(|node| {
+        let mut none = Next::Nothing;
+        let at = self.path.iter().rposition(|node| {
             decisions.truncate(node.at);
             node.untried(marks, &self.names, self.bound, &mut false).next().is_some_and(|decision| {
+                none = Next::Unwanted;
                 decisions.push(decision);
                 wanted(&decisions, Onward::Calmly)
             })
-        })
+        });
+        at.map_or(none, Next::At)
     }
 
     /// Goes on to the next bound.
@@ -358,23 +379,118 @@ impl CbPor {
         self.decisions.clear();
         self.begun = false;
         state.clear();
-        self.terminals.again(marks.forgotten, |terminals, pieces| {
-            for piece in pieces {
-                state.load(piece.begin, marks.most(), terminals.get(piece));
-            }
-            marks.mark_all(state);
-            marks.open
-        });
+        self.mark_anew();
+        let Walk { state, marks, .. } = self.walk.get_mut();
         if marks.exhausted {
             marks.cost.mark(0);
         }
         state.clear();
     }
+
+    /// Marks terminal graphs within the next bound; with the help of copies, if they wait for that.
+    fn mark_anew(&mut self) {
+        let walk = self.walk.get_mut();
+        let all = walk.marks.forgotten;
+        let job = self.member.share(&self.terminals, all, walk.marks.stand());
+        let mut open = Vec::new();
+        self.terminals.again(all, |index, pieces| {
+            let lesson = job.as_ref().and_then(|job| job.lesson(index));
+            let lesson = lesson.filter(|lesson| self.member.is_taught(lesson, &walk.marks.cost));
+            let again = |walk: &mut Walk| walk.load(&self.terminals, pieces);
+            let is_taught =
+                lesson.is_some_and(|lesson| walk.heed(&lesson, self.terminals.names(index), again));
+            if !is_taught {
+                walk.load(&self.terminals, pieces);
+                walk.marks.mark_all(&mut walk.state);
+            }
+            open.push((index, walk.marks.open));
+            !is_taught
+        });
+        if let Some(job) = job {
+            self.member.is_done(job);
+        }
+        let terminals = terminals(&mut self.terminals);
+        open.into_iter().for_each(|(index, open)| terminals.set_open(index, open));
+    }
+
+    /// A copy helps the search to do that, if it comes to the next bound before so long. It may come to the one after that at
+    /// once. Then the copy is of no use any more: it does not know what the search has marked.
+    fn help(&mut self, mut patience: Duration) {
+        let marks = |search: &mut Self| (search.walk.get_mut().marks.more, search.walk.get_mut().marks.bound);
+        while self.member.is_copy()
+            && let (true, bound) = marks(self)
+            && let Some(job) = self.member.wait_to_help(bound, patience)
+        {
+            self.member.hear(&mut self.walk.get_mut().marks.cost, self.bound);
+            self.help_with(&job);
+            job.wait();
+            patience = Job::AT_ONCE;
+        }
+    }
+
+    /// Does its part.
+    fn help_with(&mut self, job: &Job) {
+        let walk = self.walk.get_mut();
+        (walk.marks.bound, walk.marks.more) = (job.stand.bound, job.stand.more);
+        walk.marks.cost.unmark_all();
+        walk.state.clear();
+        let Some(mut part) = job.take_part() else { return };
+        job.terminals.again(job.all, |index, pieces| {
+            let has = part.has(index);
+            if has {
+                walk.load(&job.terminals, pieces);
+                walk.marks.cost.begin(&walk.state);
+                if let Some(numbers) = self.member.teaches(&walk.marks.cost, &mut self.lesson) {
+                    walk.marks.mark_all_teaching(&mut walk.state, &mut self.lesson, numbers);
+                    part.teach(index, std::mem::take(&mut self.lesson));
+                }
+            }
+            has
+        });
+        walk.state.clear();
+    }
+
+    /// Whether there is another bound to come.
+    fn goes_on(&self) -> bool {
+        !self.all && !self.member.is_copy() && self.walk.borrow().marks.more && self.cut()
+    }
+
+    /// A copy with this path, or one that helps.
+    fn copy(&self, path: &[Node], helps: bool) -> Self {
+        let walk = &mut *self.walk.borrow_mut();
+        walk.marks.cost.keep_news(true);
+        let (member, walk) = self.member.copy(walk, self.bound);
+        CbPor {
+            decisions: self.decisions.clone(),
+            path: path.to_vec(),
+            begun: true,
+            walk: RefCell::new(walk),
+            names: self.names.clone(),
+            terminals: Arc::default(),
+            member,
+            lesson: Lesson::default(),
+            helps,
+            most: self.bound,
+            ..*self
+        }
+    }
+}
+
+/// Terminal graphs, which copies may read for a moment longer.
+fn terminals(terminals: &mut Arc<Trail>) -> &mut Trail {
+    while Arc::get_mut(terminals).is_none() {
+        std::thread::yield_now();
+    }
+    Arc::get_mut(terminals).expect("nobody else has them, and those who had do not come back")
 }
 
 impl Strategy for CbPor {
     fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
         self.member.hear(&mut self.walk.get_mut().marks.cost, self.bound);
+        if self.helps {
+            self.help(Job::SOON);
+            return false;
+        }
         loop {
             let marks = &self.walk.get_mut().marks;
             if !self.begun {
@@ -406,34 +522,33 @@ impl Strategy for CbPor {
                 (Some(bound), most) if most.is_none_or(|most| bound < most) && self.cut() => {
                     self.next_bound(bound + 1);
                 }
-                _ => return false,
+                _ => {
+                    self.help(Job::AT_ONCE);
+                    return false;
+                }
             }
         }
     }
 
     fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
-        let at = self.next_wanted(wanted)?;
-        let walk = &mut *self.walk.borrow_mut();
-        walk.marks.cost.keep_news(true);
-        let (member, walk) = self.member.copy(walk, self.bound);
-        Some(Box::new(CbPor {
-            decisions: self.decisions.clone(),
-            path: self.path[..=at].to_vec(),
-            begun: true,
-            walk: RefCell::new(walk),
-            names: self.names.clone(),
-            terminals: Trail::default(),
-            member,
-            lesson: Lesson::default(),
-            most: self.bound,
-            ..*self
-        }))
+        let copy = match self.next_wanted(wanted) {
+            Next::At(at) => self.copy(&self.path[..=at], false),
+            Next::Nothing if self.goes_on() => self.copy(&[], true),
+            _ => return None,
+        };
+        Some(Box::new(copy))
     }
 
     fn go_ahead(&mut self, wanted: Wanted<'_>) -> Option<bool> {
-        let at = self.next_wanted(wanted);
-        at.inspect(|at| self.path.truncate(at + 1));
-        Some(at.is_some())
+        match self.next_wanted(wanted) {
+            Next::At(at) => {
+                self.path.truncate(at + 1);
+                return Some(true);
+            }
+            Next::Nothing => self.help(Job::AT_ONCE),
+            Next::Unwanted => {}
+        }
+        Some(false)
     }
 
     fn choose(&self, point: &Point<'_>) -> Choice {
@@ -510,16 +625,23 @@ impl Walk {
         Walk { state: Lattice::new(yields), marks: Marks::new(bound, more) }
     }
 
-    /// Learns from an execution what a copy of the search has learnt from it, if that is what is to be learnt. The graph stays
-    /// what it was.
-    fn heed(&mut self, lesson: &Lesson, execution: &Finished<'_>, names: &[u64]) -> bool {
-        // That is compared, for one execution in some, with what comes of it the long way.
-        const ONE_IN: u128 = 4;
-        let is_compared = cfg!(debug_assertions) && execution.state.0.is_multiple_of(ONE_IN);
+    /// Makes the graph that of an execution that was kept, by the pieces that it has more.
+    fn load(&mut self, terminals: &Trail, pieces: &[Piece]) {
+        for piece in pieces {
+            self.state.load(piece.begin, self.marks.most(), terminals.get(piece));
+        }
+    }
+
+    /// Marks what a copy of the search has marked that has seen the same graph, of threads with these names, if that is what is
+    /// to be marked. The graph at hand stays what it was; that one could be made again.
+    fn heed(&mut self, lesson: &Lesson, names: &[u64], again: impl FnOnce(&mut Walk)) -> bool {
+        // That is compared, now and then, with what comes of it the long way.
+        const ONE_IN: usize = 4;
+        let is_compared = cfg!(debug_assertions) && self.marks.cost.young().is_multiple_of(ONE_IN);
         let before = is_compared.then(|| self.clone());
         let heeds = self.marks.heed(lesson, names);
         if let Some(mut other) = before.filter(|_| heeds) {
-            other.update_to_last_choice(execution);
+            again(&mut other);
             other.marks.mark_all(&mut other.state);
             assert!(self.marks.is_like(&mut other.marks, lesson), "a copy learns as the search does");
         }

@@ -4,11 +4,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
 
 use selvedge_core::Decision;
 use selvedge_stateless::strategy::{Named, Parameters};
 use selvedge_stateless::{
-    Ahead, Event, Execution, Explorer, LaunchError, LocalEvent, Plan, Program, Ran, Settings, Stop, Strategy,
+    Ahead, Event, Execution, Explorer, LaunchError, LocalEvent, Plan, Prefix, Program, Ran, Settings, Stop,
+    Strategy,
 };
 use selvedge_testgen::{Interpreter, Theme, generate};
 
@@ -137,6 +139,78 @@ impl Execution for Scout<'_> {
 
     as_the_inner_one_does! {}
     as_the_inner_one_says! {}
+}
+
+/// A program of which nothing is run ahead, but copies of a search that help it on to the next bound do so, at the same time.
+struct Helped {
+    inner: Interpreter,
+    helpers: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// The side of the search that is helped.
+struct Led<'p> {
+    inner: Box<dyn Execution + 'p>,
+    program: &'p Helped,
+}
+
+impl Program for Helped {
+    fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError> {
+        Ok(Box::new(Led { inner: self.inner.launch()?, program: self }))
+    }
+}
+
+impl Execution for Led<'_> {
+    fn runs_ahead(&self) -> bool {
+        true
+    }
+
+    fn run_ahead(&mut self, _: Settings<'static>, search: Ahead<'_>) {
+        // Where nothing is wanted there is none but one that helps.
+        while let Some(mut helper) = search(&mut |_, _| false) {
+            let mut helpers = self.program.helpers.lock().unwrap();
+            helpers.push(std::thread::spawn(move || {
+                assert!(!helper.next_prefix(&mut Prefix::default()), "it has nothing to run");
+            }));
+            if helpers.len() % 2 == 0 {
+                break;
+            }
+        }
+    }
+
+    fn restart(&mut self) -> Result<(), LaunchError> {
+        self.inner.restart()
+    }
+
+    as_the_inner_one_does! {}
+    as_the_inner_one_says! {}
+}
+
+#[test]
+fn with_help_it_finds_the_same() {
+    for strategy in [Named::CbPor, Named::Optimal] {
+        let mut helpers = 0;
+        for theme in [Theme::Atomics, Theme::Locks, Theme::Threads, Theme::Mixed] {
+            for seed in 0..12 {
+                let states = [usize::MAX, 400][seed as usize % 2];
+                let told = Parameters { states, ..Parameters::bounded(4) };
+                let limits = Settings { max_executions: Some(1000), keep_going: true, ..Settings::default() };
+                let settings = strategy.settings(&told, limits);
+                let inner = Interpreter::new(generate(theme, seed));
+                let helped = Helped { inner: inner.clone(), helpers: Mutex::default() };
+                let together = all_found(&helped, strategy.algorithm(&told).as_mut(), settings);
+                let alone = all_found(&inner, strategy.algorithm(&told).as_mut(), settings);
+                assert_eq!(
+                    together, alone,
+                    "{strategy} with room for {states} states, {theme:?}, seed {seed}"
+                );
+                for helper in helped.helpers.into_inner().unwrap() {
+                    helper.join().expect("it does not fail");
+                    helpers += 1;
+                }
+            }
+        }
+        assert!(helpers > 40, "{strategy}: {helpers}");
+    }
 }
 
 /// Compares what a search finds alone and with copies. Says how many executions were run ahead and used.

@@ -7,9 +7,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use super::super::context_cost::{ContextCost, News as Told};
+use super::help::{Job, wait_until};
+use super::lesson::Stand;
 use super::{Lesson, Walk};
+use crate::lattice::Trail;
 
 /// A search and its copies.
 #[derive(Debug, Default)]
@@ -19,6 +23,8 @@ pub(super) struct Circle {
     copies: Mutex<Vec<Weak<Inbox>>>,
     /// What copies knew that have gone: the next one need not be told it all again.
     left: Mutex<Vec<Left>>,
+    /// What copies can help with when the search goes on to the next bound.
+    job: Mutex<Option<Arc<Job>>>,
 }
 
 /// What a copy has left behind.
@@ -60,7 +66,7 @@ pub(super) struct Member {
     states: Vec<Told>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing that is done under the lock leaves it half changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -112,6 +118,31 @@ impl Member {
         let teaches = self.is_copy() && self.understands(cost);
         teaches.then(|| lesson.is_of(&Arc::downgrade(&self.circle)));
         teaches.then(|| cost.numbers())
+    }
+
+    /// Has copies help with terminal graphs, if there are any and it is worth it.
+    pub(super) fn share(&self, terminals: &Arc<Trail>, all: bool, stand: Stand) -> Option<Arc<Job>> {
+        let left = lock(&self.circle.left).len();
+        let copies = lock(&self.circle.copies).iter().filter(|copy| copy.strong_count() > 0).count();
+        let job = Arc::new(Job::new(terminals, all, stand, copies.saturating_sub(left))?);
+        *lock(&self.circle.job) = Some(job.clone());
+        Some(job)
+    }
+
+    /// That is done.
+    pub(super) fn is_done(&self, job: Arc<Job>) {
+        job.end();
+        lock(&self.circle.job).take();
+    }
+
+    /// A copy waits for something to help with on the way to the bound after this one, but not for longer than this.
+    pub(super) fn wait_to_help(&self, bound: Option<u32>, patience: Duration) -> Option<Arc<Job>> {
+        let mut job = None;
+        wait_until(patience, || {
+            job = lock(&self.circle.job).clone().filter(|job| job.stand.bound > bound);
+            job.is_some()
+        });
+        job
     }
 
     /// Whether a lesson is one for it.

@@ -122,7 +122,7 @@ impl Marks {
     }
 
     /// What decides what is made of a graph, beside what is known of states.
-    fn stand(&self) -> Stand {
+    pub(super) fn stand(&self) -> Stand {
         // Where memory is short there is no room for what lasts, and what is forgotten is needed again.
         let lasts = !self.forgotten && self.longest.is_none();
         Stand { bound: self.bound, more: self.more, lasts }
