@@ -71,6 +71,8 @@ pub struct CbPor {
     /// The decisions of the last execution, and those of them after which another may follow.
     decisions: Vec<Decision>,
     path: Vec<Node>,
+    /// So many decisions of the path led to states that are in H (Algorithm 1).
+    visited: usize,
     begun: bool,
     cut: bool,
     /// What `choose` finds out about costs is kept as well; that makes it faster, and changes no answer.
@@ -120,6 +122,7 @@ impl CbPor {
             bound,
             decisions: Vec::new(),
             path: Vec::new(),
+            visited: 0,
             begun: false,
             cut: false,
             walk: RefCell::new(Walk::new(yields, bound, most != Some(0))),
@@ -179,7 +182,12 @@ impl CbPor {
         for step in (0..=state.steps()).rev() {
             // `state` is what there is before this step.
             let begin = state.begin(step);
+            let is_visited = begin < self.visited;
+            if is_visited && !cfg!(debug_assertions) {
+                break;
+            }
             if marks.cost.mark(state.hash) {
+                debug_assert!(!is_visited, "the execution before was here");
                 for thread in each(state.frontier()) {
                     let removed = state.remove(thread);
                     marks.cost.leads_to_mark(state, removed.event);
@@ -188,20 +196,22 @@ impl CbPor {
             }
             if begin < index {
                 index = begin;
-                let node = &mut self.path[begin];
-                node.cheaper = 0;
+                let mut cheaper = 0;
                 let mut here = marks.cost.look(state);
                 for thread in each(here.allowed) {
                     if marks.within(state, &mut here, thread) {
-                        node.cheaper |= 1 << thread;
+                        cheaper |= 1 << thread;
                     }
                 }
+                debug_assert!(!is_visited || cheaper == self.path[begin].cheaper, "it is as it was");
+                self.path[begin].cheaper = cheaper;
             }
             if let Some(last) = step.checked_sub(1) {
                 state.remove(state.step(last).0.index());
             }
         }
         state.walk_to(state.steps());
+        self.visited = self.path.len();
     }
 
     /// The first choice at a point that does not lead to a marked state.
@@ -280,6 +290,7 @@ impl CbPor {
         let record = execution.record;
         let first = execution.prefix;
         self.decisions.truncate(first);
+        self.visited = self.visited.min(first);
         self.decisions.extend_from_slice(&record.decisions()[first..]);
         while self.path.pop_if(|node| node.at >= first).is_some() {}
         self.names.clear();
@@ -463,6 +474,7 @@ impl CbPor {
         CbPor {
             decisions: self.decisions.clone(),
             path: path.to_vec(),
+            visited: self.visited.min(path.len()),
             begun: true,
             walk: RefCell::new(walk),
             names: self.names.clone(),
