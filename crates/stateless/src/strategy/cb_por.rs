@@ -173,44 +173,30 @@ impl CbPor {
     }
 
     /// Puts the states of an execution into H (Algorithm 1).
-    fn visited(&mut self, execution: &Finished<'_>) {
-        let Walk { state, marks, .. } = self.walk.get_mut();
-        state.update(execution, marks.most());
-        marks.cost.begin(state);
-        let mut index = self.path.len();
-        debug_assert!(self.path.iter().zip(0..).all(|(node, at)| node.at == at), "every decision has a node");
-        for step in (0..=state.steps()).rev() {
-            // `state` is what there is before this step.
-            let begin = state.begin(step);
-            let is_visited = begin < self.visited;
-            if is_visited && !cfg!(debug_assertions) {
-                break;
-            }
-            if marks.cost.mark(state.hash) {
-                debug_assert!(!is_visited, "the execution before was here");
-                for thread in each(state.frontier()) {
-                    let removed = state.remove(thread);
-                    marks.cost.leads_to_mark(state, removed.event);
-                    state.put_back(thread, &removed);
-                }
-            }
-            if begin < index {
-                index = begin;
-                let mut cheaper = 0;
-                let mut here = marks.cost.look(state);
-                for thread in each(here.allowed) {
-                    if marks.within(state, &mut here, thread) {
-                        cheaper |= 1 << thread;
-                    }
-                }
-                debug_assert!(!is_visited || cheaper == self.path[begin].cheaper, "it is as it was");
-                self.path[begin].cheaper = cheaper;
-            }
-            if let Some(last) = step.checked_sub(1) {
-                state.remove(state.step(last).0.index());
-            }
+    fn visit(&mut self, execution: &Finished<'_>) {
+        let (walk, visited) = (self.walk.get_mut(), self.visited);
+        let lesson = execution.lesson.filter(|lesson| {
+            let is_whole =
+                lesson.visited <= visited && lesson.visited + lesson.cheaper.len() == self.path.len();
+            is_whole && self.member.is_taught(lesson, &walk.marks.cost)
+        });
+        let again = |walk: &mut Walk| {
+            walk.update(execution);
+            walk.visit(&mut self.path.clone(), visited);
+        };
+        if let Some(lesson) = lesson
+            && walk.heed(lesson, &self.names, again)
+        {
+            let cheaper = &lesson.cheaper[visited - lesson.visited..];
+            self.path[visited..].iter_mut().zip(cheaper).for_each(|(node, cheaper)| node.cheaper = *cheaper);
+        } else {
+            walk.update(execution);
+            self.member.teach(walk, &mut self.lesson, |walk, lesson| {
+                walk.visit(&mut self.path, visited);
+                lesson.visited = visited;
+                lesson.cheaper.extend(self.path[visited..].iter().map(|node| node.cheaper));
+            });
         }
-        state.walk_to(state.steps());
         self.visited = self.path.len();
     }
 
@@ -327,7 +313,7 @@ impl CbPor {
         let has_graph = self.has_graph(record);
         if self.all {
             if has_graph {
-                self.visited(execution);
+                self.visit(execution);
             }
             return;
         }
@@ -342,13 +328,13 @@ impl CbPor {
         let marks = &mut walk.marks;
         marks.longest = marks.longest.map(|longest| longest.max(record.len()));
         let lesson = execution.lesson.filter(|lesson| self.member.is_taught(lesson, &marks.cost));
-        let again = |walk: &mut Walk| walk.update_to_last_choice(execution);
+        let again = |walk: &mut Walk| {
+            walk.update_to_last_choice(execution);
+            walk.marks.mark_all(&mut walk.state);
+        };
         if !lesson.is_some_and(|lesson| walk.heed(lesson, &self.names, again)) {
             walk.update_to_last_choice(execution);
-            match self.member.teaches(&walk.marks.cost, &mut self.lesson) {
-                Some(numbers) => walk.marks.mark_all_teaching(&mut walk.state, &mut self.lesson, numbers),
-                None => walk.marks.mark_all(&mut walk.state),
-            }
+            self.member.teach(walk, &mut self.lesson, |walk, _| walk.marks.mark_all(&mut walk.state));
         }
         let marks = &walk.marks;
         // Of those that are not open all that is needed lasts, as long as nothing is forgotten.
@@ -407,12 +393,14 @@ impl CbPor {
         self.terminals.again(all, |index, pieces| {
             let lesson = job.as_ref().and_then(|job| job.lesson(index));
             let lesson = lesson.filter(|lesson| self.member.is_taught(lesson, &walk.marks.cost));
-            let again = |walk: &mut Walk| walk.load(&self.terminals, pieces);
+            let again = |walk: &mut Walk| {
+                walk.load(&self.terminals, pieces);
+                walk.marks.mark_all(&mut walk.state);
+            };
             let is_taught =
                 lesson.is_some_and(|lesson| walk.heed(&lesson, self.terminals.names(index), again));
             if !is_taught {
-                walk.load(&self.terminals, pieces);
-                walk.marks.mark_all(&mut walk.state);
+                again(walk);
             }
             open.push((index, walk.marks.open));
             !is_taught
@@ -451,10 +439,9 @@ impl CbPor {
             if has {
                 walk.load(&job.terminals, pieces);
                 walk.marks.cost.begin(&walk.state);
-                if let Some(numbers) = self.member.teaches(&walk.marks.cost, &mut self.lesson) {
-                    walk.marks.mark_all_teaching(&mut walk.state, &mut self.lesson, numbers);
-                    part.teach(index, std::mem::take(&mut self.lesson));
-                }
+                let mut lesson = Lesson::default();
+                self.member.teach(walk, &mut lesson, |walk, _| walk.marks.mark_all(&mut walk.state));
+                part.teach(index, lesson);
             }
             has
         });
@@ -637,6 +624,46 @@ impl Walk {
         Walk { state: Lattice::new(yields), marks: Marks::new(bound, more) }
     }
 
+    /// Puts the states into H that the execution at hand was in after so many decisions (Algorithm 1); those before that are
+    /// there. Notes on its path what another execution could afford.
+    fn visit(&mut self, path: &mut [Node], visited: usize) {
+        let Walk { state, marks } = self;
+        let mut index = path.len();
+        debug_assert!(path.iter().zip(0..).all(|(node, at)| node.at == at), "every decision has a node");
+        for step in (0..=state.steps()).rev() {
+            // `state` is what there is before this step.
+            let begin = state.begin(step);
+            let is_visited = begin < visited;
+            if is_visited && !cfg!(debug_assertions) {
+                break;
+            }
+            if marks.cost.mark(state.hash) {
+                debug_assert!(!is_visited, "the execution before was here");
+                for thread in each(state.frontier()) {
+                    let removed = state.remove(thread);
+                    marks.cost.leads_to_mark(state, removed.event);
+                    state.put_back(thread, &removed);
+                }
+            }
+            if begin < index {
+                index = begin;
+                let mut cheaper = 0;
+                let mut here = marks.cost.look(state);
+                for thread in each(here.allowed) {
+                    if marks.within(state, &mut here, thread) {
+                        cheaper |= 1 << thread;
+                    }
+                }
+                debug_assert!(!is_visited || cheaper == path[begin].cheaper, "it is as it was");
+                path[begin].cheaper = cheaper;
+            }
+            if let Some(last) = step.checked_sub(1) {
+                state.remove(state.step(last).0.index());
+            }
+        }
+        state.walk_to(state.steps());
+    }
+
     /// Makes the graph that of an execution that was kept, by the pieces that it has more.
     fn load(&mut self, terminals: &Trail, pieces: &[Piece]) {
         for piece in pieces {
@@ -654,7 +681,6 @@ impl Walk {
         let heeds = self.marks.heed(lesson, names);
         if let Some(mut other) = before.filter(|_| heeds) {
             again(&mut other);
-            other.marks.mark_all(&mut other.state);
             assert!(self.marks.is_like(&mut other.marks, lesson), "a copy learns as the search does");
         }
         heeds

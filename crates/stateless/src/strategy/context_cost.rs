@@ -345,6 +345,7 @@ impl ContextCost {
     pub(crate) fn mark(&mut self, hash: u128) -> bool {
         self.is_news(hash);
         let at = self.states.find(hash);
+        self.note_look(hash, Some(at));
         self.states.mark(at)
     }
 
@@ -402,6 +403,7 @@ impl ContextCost {
     pub(crate) fn leads_to_mark(&mut self, state: &Lattice, event: usize) {
         if self.all_values_lead_on(state, event) {
             let (hash, at) = (state.hash, Some(self.states.find(state.hash)));
+            self.note_look(hash, at);
             let mut here = Here { hash, at, frontier: 0, allowed: 0, preemptible: 0, run: None };
             self.step_leads_on(state, &mut here, state.step(event).0.index());
         }

@@ -113,11 +113,21 @@ impl Member {
         self.copy.is_some()
     }
 
-    /// If it is a copy, and understood, has a lesson be one for the others: for those with so many numbers.
-    pub(super) fn teaches(&self, cost: &ContextCost, lesson: &mut Lesson) -> Option<usize> {
-        let teaches = self.is_copy() && self.understands(cost);
-        teaches.then(|| lesson.is_of(&Arc::downgrade(&self.circle)));
-        teaches.then(|| cost.numbers())
+    /// Marks something in a graph; if it is a copy, and understood, so that others can learn from it.
+    pub(super) fn teach(
+        &self,
+        walk: &mut Walk,
+        lesson: &mut Lesson,
+        mark: impl FnOnce(&mut Walk, &mut Lesson),
+    ) {
+        if !self.is_copy() || !self.understands(&walk.marks.cost) {
+            return mark(walk, lesson);
+        }
+        lesson.is_of(&Arc::downgrade(&self.circle));
+        let before = walk.marks.begin_lesson(lesson);
+        mark(walk, lesson);
+        let numbers = walk.marks.cost.numbers();
+        walk.marks.end_lesson(before, lesson, numbers);
     }
 
     /// Has copies help with terminal graphs, if there are any and it is worth it.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 
 use super::super::context_cost::LookedAt;
 use super::circle::Circle;
+use crate::lattice::Threads;
 
 /// What a copy of a strategy has learnt from an execution, and what that rests on. See [`Strategy::teach`].
 ///
@@ -30,6 +31,10 @@ pub struct Lesson {
     pub(super) cut: bool,
     pub(super) open: bool,
     pub(super) exhausted: bool,
+    /// For Algorithm 1: the number of the first decision whose state had not been visited; and of each from there on, the
+    /// threads that an execution can afford to choose there.
+    pub(super) visited: usize,
+    pub(super) cheaper: Vec<Threads>,
 }
 
 /// What decides what is made of a graph, beside what is known of states.
@@ -49,21 +54,24 @@ impl Lesson {
     /// assert!(selvedge_stateless::strategy::Lesson::default().size() < 1_000);
     /// ```
     pub fn size(&self) -> usize {
-        size_of::<Lesson>() + size_of_val(&self.states[..])
+        size_of::<Lesson>() + size_of_val(&self.states[..]) + size_of_val(&self.cheaper[..])
     }
 
     /// Makes it one from which nothing is learnt.
     pub(crate) fn clear(&mut self) {
         self.numbers = 0;
         self.states.clear();
+        self.cheaper.clear();
     }
 
     /// Makes it the same as another one. The memory is kept.
     pub(crate) fn copy_from(&mut self, other: &Lesson) {
         self.is_of(&other.circle);
         self.states.clone_from(&other.states);
-        let Lesson { circle: _, numbers, stand, states: _, cut, open, exhausted } = *other;
-        (self.numbers, self.stand) = (numbers, stand);
+        self.cheaper.clone_from(&other.cheaper);
+        let Lesson { circle: _, numbers, stand, states: _, cut, open, exhausted, visited, cheaper: _ } =
+            *other;
+        (self.numbers, self.stand, self.visited) = (numbers, stand, visited);
         (self.cut, self.open, self.exhausted) = (cut, open, exhausted);
     }
 

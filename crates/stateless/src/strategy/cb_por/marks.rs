@@ -155,19 +155,22 @@ impl Marks {
             && other.cost.is_as_after(&lesson.states)
     }
 
-    /// Puts a terminal state into H, as [`Marks::mark_all`] does, and says what came of it and what that rests on, in a lesson
-    /// for so many numbers, unless that cannot be said.
-    pub(super) fn mark_all_teaching(&mut self, state: &mut Lattice, lesson: &mut Lesson, numbers: usize) {
-        let (cut, exhausted) = (self.cut, self.exhausted);
+    /// From now on it is noted what states are looked at, and what comes of it, for a lesson. What has come of what was before.
+    pub(super) fn begin_lesson(&mut self, lesson: &mut Lesson) -> (bool, bool) {
+        let before = (self.cut, self.exhausted);
         (self.cut, self.exhausted) = (false, false);
         self.cost.note_looks(std::mem::take(&mut lesson.states));
-        self.mark_all(state);
+        before
+    }
+
+    /// That is the lesson, for those with so many numbers, unless it cannot be said.
+    pub(super) fn end_lesson(&mut self, before: (bool, bool), lesson: &mut Lesson, numbers: usize) {
         if let Some(states) = self.cost.take_looks() {
             (lesson.numbers, lesson.states, lesson.stand) = (numbers, states, self.stand());
             (lesson.cut, lesson.open, lesson.exhausted) = (self.cut, self.open, self.exhausted);
         }
-        self.cut |= cut;
-        self.exhausted |= exhausted;
+        self.cut |= before.0;
+        self.exhausted |= before.1;
     }
 
     /// Puts a terminal state, all of its graph, into H, and every state from which nothing new can be reached.
