@@ -96,7 +96,7 @@ impl Trail {
 
     /// Adds an execution whose first so many steps are those of the one that was added before; the script goes on
     /// from there. It has so many threads.
-    fn push<'a>(&mut self, common: usize, threads: usize, mut script: impl Script<'a>) {
+    pub(crate) fn push<'a>(&mut self, common: usize, threads: usize, mut script: impl Script<'a>) {
         let first = if common == 0 { script.first() } else { &[] };
         self.next.extend_from_slice(first);
         let mut stops = false;

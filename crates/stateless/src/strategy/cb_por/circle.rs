@@ -229,11 +229,12 @@ mod tests {
         walk
     }
 
-    /// Gives numbers to threads.
-    fn meet(walk: &mut Walk, threads: usize, names: u64) {
+    /// Gives numbers to threads, and says what they are called.
+    fn meet(walk: &mut Walk, threads: usize, names: u64) -> Vec<u64> {
         let mut state = Lattice::default();
         state.load(0, None, Written::new(threads, names, &[]).script());
         walk.marks.cost.begin(&state);
+        state.names().collect()
     }
 
     #[test]
@@ -294,5 +295,54 @@ mod tests {
         copy.leave(&mut copied, Some(2));
         let (_, copied) = search.copy(&known, Some(2));
         assert!(copied.marks.cost.is_marked(7), "the next one begins afresh");
+    }
+
+    /// Something that a member marks, and what that leads to.
+    fn lesson(member: &Member, walk: &mut Walk) -> Lesson {
+        let mut lesson = Lesson::default();
+        member.teach(walk, &mut lesson, |walk, _| {
+            walk.marks.cost.mark(7);
+            (walk.marks.cut, walk.marks.open, walk.marks.exhausted) = (true, true, true);
+        });
+        lesson
+    }
+
+    #[test]
+    fn what_a_copy_marks_is_taken_over_where_as_much_was_known() {
+        let (search, mut known) = (Member::default(), walk(2, 0));
+        let names = meet(&mut known, 2, 0);
+        let (copy, mut copied) = search.copy(&known, Some(2));
+        let lesson = lesson(&copy, &mut copied);
+        assert!(search.is_taught(&lesson, &known.marks.cost));
+        let mut other = known.clone();
+        assert!(known.marks.heed(&lesson, &names));
+        assert!(known.marks.cost.is_marked(7));
+        assert!(known.marks.cut && known.marks.open && known.marks.exhausted);
+        // Once more there is nothing to learn, so it is not what would be learnt.
+        assert!(!known.marks.heed(&lesson, &names));
+        // Nor for other threads, within another bound, or where there is no room.
+        assert!(!other.marks.heed(&lesson, &[1, 2]));
+        other.marks.bound = Some(3);
+        assert!(!other.marks.heed(&lesson, &names));
+        (other.marks.bound, other.marks.most_states) = (Some(2), 1);
+        assert!(!other.marks.heed(&lesson, &names));
+        other.marks.most_states = 2;
+        assert!(other.marks.heed(&lesson, &names));
+    }
+
+    #[test]
+    fn a_lesson_is_for_the_same_search() {
+        let (search, mut known) = (Member::default(), walk(2, 0));
+        let (copy, mut copied) = search.copy(&known, Some(2));
+        assert!(!Member::default().is_taught(&lesson(&copy, &mut copied), &known.marks.cost));
+        assert!(!search.is_taught(&lesson(&search, &mut known), &known.marks.cost), "it teaches nobody");
+        let mut forgotten = lesson(&copy, &mut copied);
+        forgotten.clear();
+        assert!(!search.is_taught(&forgotten, &known.marks.cost));
+        // With more threads, numbers may stand for others.
+        meet(&mut known, 3, 0);
+        assert!(!search.is_taught(&lesson(&copy, &mut copied), &known.marks.cost));
+        meet(&mut copied, 3, 100);
+        assert!(!search.is_taught(&lesson(&copy, &mut copied), &known.marks.cost));
     }
 }

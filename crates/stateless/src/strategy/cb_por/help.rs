@@ -135,3 +135,49 @@ impl Taken<'_> {
         lock(&self.part.lessons).push_back((index, lesson));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(length: usize, copies: usize) -> Option<Job> {
+        let mut terminals = Trail::default();
+        let written = crate::lattice::Written::new(2, 0, &[]);
+        (0..length).for_each(|_| terminals.push(0, 2, written.script()));
+        Job::new(&Arc::new(terminals), false, Stand::default(), copies)
+    }
+
+    #[test]
+    fn what_was_learnt_from_a_graph_is_found_where_the_search_comes_to_it() {
+        assert!(job(FEW - 1, 1).is_none() && job(FEW, 0).is_none());
+        let job = job(30, 2).expect("it is worth it");
+        let (mut first, mut second) = (job.take_part().unwrap(), job.take_part().unwrap());
+        assert!(job.take_part().is_none());
+        let learn = |part: &mut Taken<'_>| {
+            let all = (0..30).filter(|index| {
+                let has = part.has(*index);
+                if has {
+                    part.teach(*index, Lesson { numbers: 100 + index, ..Lesson::default() });
+                }
+                has
+            });
+            all.collect::<Vec<_>>()
+        };
+        assert_eq!(learn(&mut second), (20..30).collect::<Vec<_>>());
+        // The search is in the first part already: what is near is left to it.
+        assert!(job.lesson(13).is_none());
+        assert_eq!(learn(&mut first), (16..20).collect::<Vec<_>>());
+        for index in 14..30 {
+            let lesson = job.lesson(index).map(|lesson| lesson.numbers);
+            // One is passed over.
+            assert_eq!(lesson, (index >= 16).then_some(100 + index));
+        }
+        let third = self::job(30, 1).expect("it is worth it");
+        let mut part = third.take_part().unwrap();
+        assert!(part.has(20));
+        part.teach(20, Lesson::default());
+        assert!(third.lesson(21).is_none() && third.lesson(20).is_none());
+        third.end();
+        assert!(!part.has(28));
+    }
+}
