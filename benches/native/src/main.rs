@@ -37,12 +37,12 @@ the same. The median of 7, by turns.";
 
 const RATE: &str = "## Jobs, at 5,000 executions a second
 
-The same for 3 threads that each compute and then take the lock, 12 times, so long that one core runs some 5,000 executions in a \
+The same for 3 threads that each compute and then take the lock, 20 times, so long that one core runs some 5,000 executions in a \
 second, within 2 preemptions, as is the default; `delay` within 3 delays, since 2 are soon explored.";
 
 const WORK: &str = "## Jobs, of a program that works
 
-The same with a millisecond or so in an execution.";
+The same for 3 threads that take it 12 times, with a millisecond or so in an execution.";
 
 const LOCKS: &str = "## Jobs, of a program with several locks
 
@@ -87,16 +87,16 @@ fn main() {
     run_on(&one_of(&everywhere));
     let (threads, steps) = (threads(&program, most), steps(&program, most));
     run_on(&everywhere);
-    let one_lock = |time| [3, 12, length(&program, 3, 12, time), 1];
+    let one_lock = |rounds, time| [3, rounds, length(&program, 3, rounds, time), 1];
     let locks = |threads, rounds, time| [threads, rounds, length(&program, threads, rounds, time), 3];
     let locked = [locks(3, 12, 150.0), locks(4, 4, 500.0)];
     let tables = [
         (THREADS, threads),
         (STEPS, steps),
         (JOBS, jobs(&program, &Named::ALL, &[[2, 8, 0, 1]], MANY, most * 4)),
-        (RATE, jobs(&program, &Named::ALL, &[one_lock(200.0)], DEFAULT, most * 6 / 5)),
+        (RATE, jobs(&program, &Named::ALL, &[one_lock(20, 200.0)], DEFAULT, most * 6 / 5)),
         (LOCKS, jobs(&program, &REDUCED, &locked, DEFAULT, most)),
-        (WORK, jobs(&program, &Named::ALL, &[one_lock(1_000.0)], DEFAULT, most * 2 / 5)),
+        (WORK, jobs(&program, &Named::ALL, &[one_lock(12, 1_000.0)], DEFAULT, most * 2 / 5)),
     ];
     let introduction = "# C and C++ programs\n\nWritten by `cargo run --release --manifest-path benches/native/Cargo.toml`.\n";
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");

@@ -171,7 +171,7 @@ impl Execution for Led<'_> {
             helpers.push(std::thread::spawn(move || {
                 assert!(!helper.next_prefix(&mut Prefix::default()), "it has nothing to run");
             }));
-            if helpers.len() % 2 == 0 {
+            if helpers.len().is_multiple_of(2) {
                 break;
             }
         }

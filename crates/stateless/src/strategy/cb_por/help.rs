@@ -76,8 +76,11 @@ impl Job {
         self.at.store(index, Ordering::Relaxed);
         let part = self.parts.iter().rfind(|part| part.begin <= index)?;
         let mut lessons = lock(&part.lessons);
-        while lessons.pop_front_if(|(of, _)| *of < index).is_some() {}
-        lessons.pop_front_if(|(of, _)| *of == index).map(|(_, lesson)| lesson)
+        while lessons.front().is_some_and(|(of, _)| *of < index) {
+            lessons.pop_front();
+        }
+        lessons.front().filter(|(of, _)| *of == index)?;
+        lessons.pop_front().map(|(_, lesson)| lesson)
     }
 
     /// Before the search comes to the next bound it has less to do than takes so long.
