@@ -132,6 +132,27 @@ const LOCKS: &str = "#include <pthread.h>\n#include <stdio.h>\n\
     return p; }\n\
     int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); work(0); pthread_join(t, 0); puts(\"done\"); }\n";
 
+/// Copies help the search on to the next bound, and what they know then is of use or is not.
+#[test]
+fn searches_through_many_bounds_are_alike() {
+    if !has("gcc", "searches_through_many_bounds_are_alike") {
+        return;
+    }
+    let path = compile(&write("jobs-bounds", LOCKS), &[]);
+    let mut used = 0;
+    for strategy in [Named::CbPor, Named::CbPorAll, Named::Optimal] {
+        for states in [usize::MAX, 2_000] {
+            for _ in 0..times().unwrap_or(1) {
+                let parameters = Parameters { states, ..Parameters::bounded(6) };
+                let search =
+                    Search { strategy, parameters, max_executions: Some(5_000), ..Search::default() };
+                used += same(&|| NativeProgram::open(&path).unwrap(), &search).used;
+            }
+        }
+    }
+    assert!(used > 5_000, "only {used} executions had been run ahead");
+}
+
 #[test]
 fn no_process_is_left() {
     if !has("gcc", "no_process_is_left") {
