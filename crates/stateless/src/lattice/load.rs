@@ -10,23 +10,17 @@ use crate::record::{Pending, in_common};
 use crate::strategy::Finished;
 
 impl Lattice {
-    /// Makes the graph that of an execution, which is within this bound, if there is one; the prefix is all of it. Says
-    /// how many steps it has in common with the one before.
-    pub(crate) fn update(&mut self, execution: &Finished<'_>, most: Option<u32>) -> usize {
-        self.make(execution, most, |script| script)
+    /// Makes the graph that of an execution, which is within this bound, if there is one; the prefix is all of it.
+    pub(crate) fn update(&mut self, execution: &Finished<'_>, most: Option<u32>) {
+        self.make(execution, most, |script| script);
     }
 
     /// The same, but the graph may be [cut](Lattice::is_cut).
-    pub(crate) fn update_to_last_choice(&mut self, execution: &Finished<'_>, most: Option<u32>) -> usize {
-        self.make(execution, most, Run::with_ending)
+    pub(crate) fn update_to_last_choice(&mut self, execution: &Finished<'_>, most: Option<u32>) {
+        self.make(execution, most, Run::with_ending);
     }
 
-    fn make<'a>(
-        &mut self,
-        execution: &Finished<'a>,
-        most: Option<u32>,
-        script: impl Fn(Run<'a>) -> Run<'a>,
-    ) -> usize {
+    fn make<'a>(&mut self, execution: &Finished<'a>, most: Option<u32>, script: impl Fn(Run<'a>) -> Run<'a>) {
         let decisions = execution.record.decisions();
         let common = in_common(&self.decisions, self.stopped, decisions, execution.stopped);
         let kept = self.steps.partition_point(|step| step.decisions as usize <= common);
@@ -38,7 +32,6 @@ impl Lattice {
             self.load(0, most, script(self.script(execution, 0)));
             debug_assert!(!self.mistaken, "nothing is taken for granted twice");
         }
-        kept
     }
 
     /// The steps of an execution but for the first so many, which are loaded.

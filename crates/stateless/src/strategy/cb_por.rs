@@ -45,6 +45,7 @@ use selvedge_core::{Bounds, Decision, Measure, ThreadId};
 use self::circle::Member;
 use self::help::Job;
 pub use self::lesson::Lesson;
+use self::lesson::Stand;
 use self::marks::Marks;
 use self::node::{Few, Node, member};
 use super::backtrack::last_thread;
@@ -172,8 +173,8 @@ impl CbPor {
         record.threads() <= MOST_THREADS && (self.all || record.len() <= LONGEST)
     }
 
-    /// Puts the states of an execution into H (Algorithm 1).
-    fn visit(&mut self, execution: &Finished<'_>) {
+    /// Puts the states of an execution into H (Algorithm 1). Says which copy it has them from, if from any.
+    fn visit(&mut self, execution: &Finished<'_>) -> Option<usize> {
         let (walk, visited) = (self.walk.get_mut(), self.visited);
         let lesson = execution.lesson.filter(|lesson| {
             let is_whole =
@@ -184,9 +185,8 @@ impl CbPor {
             walk.update(execution);
             walk.visit(&mut self.path.clone(), visited);
         };
-        if let Some(lesson) = lesson
-            && walk.heed(lesson, &self.names, again)
-        {
+        let lesson = lesson.filter(|lesson| walk.heed(lesson, &self.names, again));
+        if let Some(lesson) = lesson {
             let cheaper = &lesson.cheaper[visited - lesson.visited..];
             self.path[visited..].iter_mut().zip(cheaper).for_each(|(node, cheaper)| node.cheaper = *cheaper);
         } else {
@@ -198,6 +198,7 @@ impl CbPor {
             });
         }
         self.visited = self.path.len();
+        lesson.map(|lesson| lesson.teacher)
     }
 
     /// The first choice at a point that does not lead to a marked state.
@@ -270,8 +271,8 @@ impl CbPor {
         }
     }
 
-    /// Learns from an execution.
-    fn learn(&mut self, execution: &Finished<'_>) {
+    /// Learns from an execution. Says which copy it has that from, if from any.
+    fn learn(&mut self, execution: &Finished<'_>) -> Option<usize> {
         self.lesson.clear();
         let record = execution.record;
         let first = execution.prefix;
@@ -312,18 +313,15 @@ impl CbPor {
         }
         let has_graph = self.has_graph(record);
         if self.all {
-            if has_graph {
-                self.visit(execution);
-            }
-            return;
+            return if has_graph { self.visit(execution) } else { None };
         }
         if execution.pruned {
             self.cut |= self.bound.is_some();
-            return;
+            return None;
         }
         let walk = self.walk.get_mut();
         if !has_graph {
-            return;
+            return None;
         }
         let marks = &mut walk.marks;
         marks.longest = marks.longest.map(|longest| longest.max(record.len()));
@@ -332,7 +330,8 @@ impl CbPor {
             walk.update_to_last_choice(execution);
             walk.marks.mark_all(&mut walk.state);
         };
-        if !lesson.is_some_and(|lesson| walk.heed(lesson, &self.names, again)) {
+        let lesson = lesson.filter(|lesson| walk.heed(lesson, &self.names, again));
+        if lesson.is_none() {
             walk.update_to_last_choice(execution);
             self.member.teach(walk, &mut self.lesson, |walk, _| walk.marks.mark_all(&mut walk.state));
         }
@@ -345,6 +344,7 @@ impl CbPor {
         {
             terminals(&mut self.terminals).add(execution);
         }
+        lesson.map(|lesson| lesson.teacher)
     }
 
     /// The first node, from the end of the path, with something to be tried that is wanted.
@@ -377,7 +377,7 @@ impl CbPor {
         self.begun = false;
         state.clear();
         self.mark_anew();
-        let Walk { state, marks, .. } = self.walk.get_mut();
+        let Walk { state, marks } = self.walk.get_mut();
         if marks.exhausted {
             marks.cost.mark(0);
         }
@@ -415,9 +415,8 @@ impl CbPor {
     /// A copy helps the search to do that, if it comes to the next bound before so long. It may come to the one after that at
     /// once. Then the copy is of no use any more: it does not know what the search has marked.
     fn help(&mut self, mut patience: Duration) {
-        let marks = |search: &mut Self| (search.walk.get_mut().marks.more, search.walk.get_mut().marks.bound);
         while self.member.is_copy()
-            && let (true, bound) = marks(self)
+            && let Stand { bound, more: true, .. } = self.walk.get_mut().marks.stand()
             && let Some(job) = self.member.wait_to_help(bound, patience)
         {
             self.member.hear(&mut self.walk.get_mut().marks.cost, self.bound);
@@ -569,8 +568,8 @@ impl Strategy for CbPor {
 
     fn finished(&mut self, execution: &Finished<'_>) {
         self.member.hear(&mut self.walk.get_mut().marks.cost, self.bound);
-        self.learn(execution);
-        self.member.tell(&mut self.walk.get_mut().marks.cost, self.bound);
+        let teacher = self.learn(execution);
+        self.member.tell(&mut self.walk.get_mut().marks.cost, self.bound, teacher);
     }
 
     fn teach(&mut self, lesson: &mut Lesson) {

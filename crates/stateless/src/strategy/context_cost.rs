@@ -278,6 +278,11 @@ impl ContextCost {
         }
     }
 
+    /// What was found out since then is of interest to nobody.
+    pub(crate) fn drop_news(&mut self) {
+        self.news.iter_mut().for_each(Vec::clear);
+    }
+
     /// Learns what another one has found out, which has the same numbers for threads; also which states are marked.
     pub(crate) fn hear(&mut self, news: &[News], marks: bool) {
         news.iter().for_each(|state| self.states.hear(state, marks));

@@ -5,7 +5,7 @@
 //! state does not depend on who asks, and to work that out is most of what there is to do where there are more than two
 //! threads; so this is told both ways.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -21,6 +21,8 @@ pub(super) struct Circle {
     /// What the search is told.
     search: Inbox,
     copies: Mutex<Vec<Weak<Inbox>>>,
+    /// How many there have been.
+    count: AtomicUsize,
     /// What copies knew that have gone: the next one need not be told it all again.
     left: Mutex<Vec<Left>>,
     /// What copies can help with when the search goes on to the next bound.
@@ -43,6 +45,8 @@ struct Inbox {
     news: Mutex<News>,
     /// For a copy: how many threads had a number when it was made. With more, numbers may stand for others.
     numbers: usize,
+    /// The number of the copy.
+    copy: usize,
 }
 
 #[derive(Debug, Default)]
@@ -85,7 +89,8 @@ impl Member {
             Some(left) => (left.inbox, left.walk),
             None => {
                 let numbers = if is_understood { numbers } else { usize::MAX };
-                let inbox = Arc::new(Inbox { numbers, ..Inbox::default() });
+                let copy = self.circle.count.fetch_add(1, Ordering::Relaxed);
+                let inbox = Arc::new(Inbox { numbers, copy, ..Inbox::default() });
                 lock(&self.circle.copies).push(Arc::downgrade(&inbox));
                 (inbox, walk.clone())
             }
@@ -120,10 +125,10 @@ impl Member {
         lesson: &mut Lesson,
         mark: impl FnOnce(&mut Walk, &mut Lesson),
     ) {
-        if !self.is_copy() || !self.understands(&walk.marks.cost) {
+        let Some(copy) = self.copy.as_ref().filter(|_| self.understands(&walk.marks.cost)) else {
             return mark(walk, lesson);
-        }
-        lesson.is_of(&Arc::downgrade(&self.circle));
+        };
+        lesson.is_of(&self.circle, copy.copy);
         let before = walk.marks.begin_lesson(lesson);
         mark(walk, lesson);
         let numbers = walk.marks.cost.numbers();
@@ -160,10 +165,17 @@ impl Member {
         self.understands(cost) && lesson.is_for(&self.circle, cost.numbers())
     }
 
-    /// Tells the others what was found out.
-    pub(super) fn tell(&mut self, cost: &mut ContextCost, bound: Option<u32>) {
+    /// Tells the others what was found out, but for the one that has said so.
+    pub(super) fn tell(&mut self, cost: &mut ContextCost, bound: Option<u32>, teacher: Option<usize>) {
         if !self.understands(cost) {
             return cost.keep_news(false);
+        }
+        let is_told = |copy: &Inbox| Some(copy.copy) != teacher;
+        if !self.is_copy() && teacher.is_some() {
+            let copies = lock(&self.circle.copies);
+            if !copies.iter().filter_map(Weak::upgrade).any(|copy| is_told(&copy)) {
+                return cost.drop_news();
+            }
         }
         self.states.clear();
         cost.take_news(&mut self.states);
@@ -178,7 +190,7 @@ impl Member {
         }
         lock(&self.circle.copies).retain(|copy| {
             let Some(copy) = copy.upgrade() else { return false };
-            if copy.numbers == numbers {
+            if copy.numbers == numbers && is_told(&copy) {
                 copy.add(&self.states, bound, numbers);
             }
             true
@@ -242,16 +254,16 @@ mod tests {
         let (mut search, mut known) = (Member::default(), walk(2, 0));
         let (mut copy, mut copied) = search.copy(&known, Some(2));
         known.marks.cost.mark(7);
-        search.tell(&mut known.marks.cost, Some(2));
+        search.tell(&mut known.marks.cost, Some(2), None);
         copy.hear(&mut copied.marks.cost, Some(2));
         assert!(copied.marks.cost.is_marked(7));
         copied.marks.cost.mark(8);
-        copy.tell(&mut copied.marks.cost, Some(2));
+        copy.tell(&mut copied.marks.cost, Some(2), None);
         search.hear(&mut known.marks.cost, Some(2));
         assert!(!known.marks.cost.is_marked(8));
         // Marks are of a bound.
         known.marks.cost.mark(9);
-        search.tell(&mut known.marks.cost, Some(3));
+        search.tell(&mut known.marks.cost, Some(3), None);
         copy.hear(&mut copied.marks.cost, Some(2));
         assert!(!copied.marks.cost.is_marked(9));
     }
@@ -263,7 +275,7 @@ mod tests {
         copied.marks.cost.mark(7);
         first.leave(&mut copied, Some(2));
         known.marks.cost.mark(8);
-        search.tell(&mut known.marks.cost, Some(2));
+        search.tell(&mut known.marks.cost, Some(2), None);
         let (mut second, mut copied) = search.copy(&known, Some(2));
         second.hear(&mut copied.marks.cost, Some(2));
         assert!(copied.marks.cost.is_marked(7) && copied.marks.cost.is_marked(8));
@@ -281,15 +293,15 @@ mod tests {
         meet(&mut known, 3, 0);
         meet(&mut copied, 3, 100);
         known.marks.cost.mark(7);
-        search.tell(&mut known.marks.cost, Some(2));
+        search.tell(&mut known.marks.cost, Some(2), None);
         copy.hear(&mut copied.marks.cost, Some(2));
         assert!(!copied.marks.cost.is_marked(7));
         copied.marks.cost.mark(8);
-        copy.tell(&mut copied.marks.cost, Some(2));
+        copy.tell(&mut copied.marks.cost, Some(2), None);
         assert!(lock(&copy.circle.search.news).states.is_empty());
         // Nor is a copy of it.
         let (mut second, mut known_to_it) = copy.copy(&copied, Some(2));
-        search.tell(&mut known.marks.cost, Some(2));
+        search.tell(&mut known.marks.cost, Some(2), None);
         second.hear(&mut known_to_it.marks.cost, Some(2));
         assert!(!known_to_it.marks.cost.is_marked(7));
         copy.leave(&mut copied, Some(2));
@@ -344,5 +356,23 @@ mod tests {
         assert!(!search.is_taught(&lesson(&copy, &mut copied), &known.marks.cost));
         meet(&mut copied, 3, 100);
         assert!(!search.is_taught(&lesson(&copy, &mut copied), &known.marks.cost));
+    }
+
+    #[test]
+    fn who_has_taught_something_is_not_told() {
+        let (mut search, mut known) = (Member::default(), walk(2, 0));
+        let (first, mut copied) = search.copy(&known, Some(2));
+        let teacher = Some(lesson(&first, &mut copied).teacher);
+        let has_news = |member: &Member| member.copy.as_ref().unwrap().has_news.load(Ordering::Relaxed);
+        known.marks.cost.mark(7);
+        search.tell(&mut known.marks.cost, Some(2), teacher);
+        assert!(!has_news(&first));
+        let (second, _) = search.copy(&known, Some(2));
+        known.marks.cost.mark(8);
+        search.tell(&mut known.marks.cost, Some(2), teacher);
+        assert!(!has_news(&first) && has_news(&second));
+        known.marks.cost.mark(9);
+        search.tell(&mut known.marks.cost, Some(2), None);
+        assert!(has_news(&first));
     }
 }

@@ -47,11 +47,13 @@ const NEAR: usize = 2;
 /// So many bytes of lessons there are at most in a part.
 const MOST_TAUGHT: usize = 64 << 20;
 
-/// Looks for something, for so long. It is not slept: what is waited for comes within less than it takes to be woken.
+/// Looks for something, for so long. It is not slept: what is waited for comes within less than it takes to be woken. But others
+/// may need the core.
 pub(super) fn wait_until(patience: Duration, mut is_there: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_there() && began.elapsed() < patience {
         (0..32).for_each(|_| std::hint::spin_loop());
+        std::thread::yield_now();
     }
 }
 

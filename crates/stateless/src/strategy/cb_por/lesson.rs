@@ -24,6 +24,8 @@ pub struct Lesson {
     /// The search that the copy is one of, and how many threads had a number there; none, if nothing was learnt.
     pub(super) circle: Weak<Circle>,
     pub(super) numbers: usize,
+    /// The copy, which need not be told.
+    pub(super) teacher: usize,
     /// How the search stood.
     pub(super) stand: Stand,
     pub(super) states: Vec<LookedAt>,
@@ -66,20 +68,23 @@ impl Lesson {
 
     /// Makes it the same as another one. The memory is kept.
     pub(crate) fn copy_from(&mut self, other: &Lesson) {
-        self.is_of(&other.circle);
+        // That is most often so already, and then no memory is written that other cores read.
+        if !self.circle.ptr_eq(&other.circle) {
+            self.circle = other.circle.clone();
+        }
         self.states.clone_from(&other.states);
         self.cheaper.clone_from(&other.cheaper);
-        let Lesson { circle: _, numbers, stand, states: _, cut, open, exhausted, visited, cheaper: _ } =
-            *other;
-        (self.numbers, self.stand, self.visited) = (numbers, stand, visited);
-        (self.cut, self.open, self.exhausted) = (cut, open, exhausted);
+        (self.numbers, self.teacher, self.stand) = (other.numbers, other.teacher, other.stand);
+        (self.cut, self.open, self.exhausted) = (other.cut, other.open, other.exhausted);
+        self.visited = other.visited;
     }
 
-    /// Has it be one of a search. That is most often so already, and then no memory is written that other cores read.
-    pub(super) fn is_of(&mut self, circle: &Weak<Circle>) {
-        if !self.circle.ptr_eq(circle) {
-            self.circle = circle.clone();
+    /// Has it be one of a search, by one of its copies.
+    pub(super) fn is_of(&mut self, circle: &Arc<Circle>, teacher: usize) {
+        if !std::ptr::eq(self.circle.as_ptr(), Arc::as_ptr(circle)) {
+            self.circle = Arc::downgrade(circle);
         }
+        self.teacher = teacher;
     }
 
     /// Whether there is something to be learnt from it for one of the same search, with so many numbers.
