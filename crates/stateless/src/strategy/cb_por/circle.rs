@@ -1,7 +1,8 @@
 //! What a search and its copies, which run ahead of it on other cores, tell each other.
 //!
 //! What the search has run the copies need not run, so that they are told which states it marks, as soon as it does. What a
-//! copy marks rests on executions that the search may never ask for, and is told to nobody. What it costs to arrive in a
+//! copy marks rests on executions that the search may never ask for, and is told to nobody; it goes with the execution, as a
+//! [lesson](super::lesson). What it costs to arrive in a
 //! state does not depend on who asks, and to work that out is most of what there is to do where there are more than two
 //! threads; so this is told both ways.
 

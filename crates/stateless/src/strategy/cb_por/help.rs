@@ -3,8 +3,8 @@
 //! Terminal graphs that are open are marked anew, one after the other. Copies of the search have nothing to do meanwhile, since
 //! there is nothing to run yet. So each of them marks the graphs of a part, from somewhere on, and says what it has learnt
 //! from each. The search goes through all of them in their order, so that what it knows then is the same; where a copy has
-//! been there before it, it [takes that over](super::lesson) if it can. Nobody waits for anybody: a copy that the search comes
-//! near to goes on farther ahead.
+//! been there before it, it [takes that over](super::lesson) if it can. It waits for nobody, but for who is still in the middle of
+//! a graph when it is done: a copy that it comes near to goes on farther ahead.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -58,6 +58,11 @@ pub(super) fn wait_until(patience: Duration, mut is_there: impl FnMut() -> bool)
 }
 
 impl Job {
+    /// Before the search comes to the next bound it has less to do than takes so long.
+    pub(super) const SOON: Duration = Duration::from_millis(2);
+    /// If it has nothing to run within a bound, it comes to the next one before so long.
+    pub(super) const AT_ONCE: Duration = Duration::from_micros(50);
+
     /// One for so many copies, if it is worth it.
     pub(super) fn new(terminals: &Arc<Trail>, all: bool, stand: Stand, copies: usize) -> Option<Self> {
         let length = terminals.len();
@@ -84,11 +89,6 @@ impl Job {
         lessons.front().filter(|(of, _)| *of == index)?;
         lessons.pop_front().map(|(_, lesson)| lesson)
     }
-
-    /// Before the search comes to the next bound it has less to do than takes so long.
-    pub(super) const SOON: Duration = Duration::from_millis(2);
-    /// If it has nothing to run within a bound, it comes to the next one before so long.
-    pub(super) const AT_ONCE: Duration = Duration::from_micros(50);
 
     /// The search is done.
     pub(super) fn end(&self) {
