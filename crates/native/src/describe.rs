@@ -117,6 +117,7 @@ impl Words<'_> {
             note::LAST => Some("the last: all go on".into()),
             note::DONE => Some("it is done".into()),
             note::NUMBER => Some(step.numbers[0].to_string()),
+            note::SIGNED => Some(step.numbers[0].cast_signed().to_string()),
             note::OWNER_DIED => Some("its owner has ended".into()),
             note::CANCELLED => Some("cancelled".into()),
             note::CHANGED => Some(format!("{} -> {}", step.numbers[0], step.numbers[1])),

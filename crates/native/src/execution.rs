@@ -396,6 +396,7 @@ impl<'a> NativeExecution<'a> {
             stop::DEADLOCK => StopKind::Violation(ViolationKind::Deadlock),
             stop::USE_AFTER_FREE => StopKind::Violation(ViolationKind::UseAfterFree),
             stop::DOUBLE_FREE => StopKind::Violation(ViolationKind::DoubleFree),
+            stop::INFEASIBLE => StopKind::Infeasible,
             _ => StopKind::Unsupported,
         };
         let places = [record[2], record[3], record[4]];

@@ -20,7 +20,7 @@ use crate::area::{SharedArea, memory_file};
 use crate::cores::Core;
 use crate::execution::NativeExecution;
 use crate::kept::Course;
-use crate::protocol::{AREA_VARIABLE, ASKS_WHERE, BIND_MARK, onward};
+use crate::protocol::{self, AREA_VARIABLE, ASKS_WHERE, BIND_MARK, onward};
 
 /// The runtime, as `build.rs` has built it.
 pub(crate) const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libselvedge_pthread.so"));
@@ -64,6 +64,7 @@ pub struct NativeProgram {
     patience: Duration,
     race_mode: bool,
     nondet: (i32, i32),
+    sections: Sections,
     suspects: Vec<String>,
     /// It calls the library of OpenMP.
     has_openmp: bool,
@@ -99,6 +100,7 @@ impl NativeProgram {
             patience: Duration::from_secs(20),
             race_mode: false,
             nondet: (0, 2),
+            sections: found.sections,
             suspects: found.suspects,
             has_openmp: found.has_openmp,
             jobs: 1,
@@ -197,6 +199,7 @@ impl NativeProgram {
             patience: self.patience,
             race_mode: self.race_mode,
             nondet: self.nondet,
+            sections: self.sections.clone(),
             suspects: Vec::new(),
             has_openmp: self.has_openmp,
             jobs: 1,
@@ -253,6 +256,7 @@ impl NativeProgram {
         area.get().nondet_from.store(from as u32, Ordering::Relaxed);
         area.get().nondet_count.store(to.abs_diff(from) + 1, Ordering::Relaxed);
         area.get().cancels.store(u32::from(self.cancels), Ordering::Relaxed);
+        self.sections.write(area.get());
         let mut runtime =
             memory_file(c"selvedge runtime").map_err(|error| failed("no memory for the runtime", &error))?;
         runtime.write_all(RUNTIME).map_err(|error| failed("no memory for the runtime", &error))?;
@@ -466,8 +470,48 @@ const SUSPECTS: [(&str, &[&str]); 5] = [
     ("the system's clocks", &["clock_getres", "times", "getrusage"]),
 ];
 
+/// Functions that are atomic sections, by their names as verification benchmarks have them.
+#[derive(Clone, Debug, Default)]
+struct Sections {
+    /// Where the file has its first instruction.
+    entry: u64,
+    /// Where each function begins and ends.
+    functions: Vec<[u64; 2]>,
+}
+
+impl Sections {
+    const PREFIX: &str = "__VERIFIER_atomic_";
+
+    /// Those of a file, unless they are too many.
+    fn of(file: &ElfFile64<'_, object::Endianness>) -> Result<Self, String> {
+        let is_one = |name: &str| {
+            name.strip_prefix(Sections::PREFIX).is_some_and(|rest| !matches!(rest, "begin" | "end"))
+        };
+        let functions: Vec<_> = file
+            .symbols()
+            .filter(|symbol| symbol.is_definition() && symbol.name().is_ok_and(is_one))
+            .map(|symbol| [symbol.address(), symbol.address() + symbol.size()])
+            .collect();
+        if functions.len() > protocol::SECTIONS {
+            let prefix = Sections::PREFIX;
+            return Err(format!("has more than {} functions {prefix}...", protocol::SECTIONS));
+        }
+        Ok(Sections { entry: file.entry(), functions })
+    }
+
+    /// Tells the program.
+    fn write(&self, area: &protocol::Area) {
+        area.entry.store(self.entry, Ordering::Relaxed);
+        area.section_count.store(self.functions.len() as u32, Ordering::Relaxed);
+        for (place, function) in area.sections.iter().zip(&self.functions) {
+            place.iter().zip(function).for_each(|(place, address)| place.store(*address, Ordering::Relaxed));
+        }
+    }
+}
+
 struct Found {
     cancels: bool,
+    sections: Sections,
     is_instrumented: bool,
     has_openmp: bool,
     suspects: Vec<String>,
@@ -526,6 +570,7 @@ fn examine(data: &[u8]) -> Result<Found, String> {
     });
     Ok(Found {
         cancels: asks("pthread_cancel"),
+        sections: Sections::of(&file)?,
         is_instrumented: asks("__tsan_init"),
         // gcc's and clang's.
         has_openmp: asks_for(&|name| name.starts_with("GOMP_parallel") || name.starts_with("__kmpc_fork")),

@@ -20,7 +20,7 @@
 //! | `time.rs` | clocks and sleeping |
 //! | `fault.rs` | failed assertions, aborts, crashes |
 //! | `heap.rs` | freed memory |
-//! | `memory.rs`, `tsan.rs`, `bytes.rs` | accesses to memory and atomics, in programs that are compiled for it |
+//! | `memory.rs`, `tsan.rs`, `bytes.rs`, `annotate.rs` | accesses to memory and atomics, in programs that are compiled for it |
 //! | `verifier.rs` | the intrinsics of verification benchmarks |
 //! | `sys.rs` | what is used of the system |
 //!
@@ -29,6 +29,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod again;
+mod annotate;
 mod barrier;
 mod bytes;
 mod c11;

@@ -12,11 +12,14 @@
 //! operation on both objects.
 
 use std::cell::UnsafeCell;
+use std::ffi::{c_int, c_void};
+use std::ops::Range;
 
 use crate::heap;
 use crate::protocol::{Op, access, head, object, op, stop, tag};
 use crate::runtime::{Phase, rt, visible};
-use crate::site::Frame;
+use crate::site::{Frame, frame};
+use crate::sys::real;
 
 const BUCKETS: usize = 1 << 16;
 const CELLS: usize = 1 << 18;
@@ -265,30 +268,84 @@ fn access_piece(address: usize, size: u32, writes: bool, may_be_step: bool, fram
 
 /// The memory is given back, which is as good as written, and what it is used for next is something else.
 pub(crate) fn retire(address: usize, size: usize, frame: Frame) {
-    let table = table();
-    if table.count == 0 {
-        return;
-    }
-    let mut at = address & !7;
-    while at < address + size {
-        let bucket = bucket(at);
-        let (mut before, mut index) = (0, table.buckets[bucket]);
-        while index != 0 {
-            let cell = table.cells[index as usize - 1];
-            if (address..address + size).contains(&cell.address) {
-                match before {
-                    0 => table.buckets[bucket] = cell.next,
-                    _ => table.cells[before as usize - 1].next = cell.next,
-                }
-                if cell.size > 0 {
-                    note(&mut table.cells[index as usize - 1], rt().current + 1, true, frame);
-                    rt().log([head(tag::RETIRE, 0), u64::from(cell.object), 0, 0, 0, 0, 0, 0]);
-                }
-            } else {
-                before = index;
+    let count = table().count;
+    let range = address..address.saturating_add(size);
+    if size / 8 <= count {
+        let first = address & !7;
+        (first..range.end).step_by(8).for_each(|at| retire_at(at, &range, frame));
+    } else {
+        // There are fewer cells than places for them.
+        for index in 0..count {
+            let at = table().cells[index].address;
+            if range.contains(&at) {
+                retire_at(at, &range, frame);
             }
-            index = cell.next;
         }
-        at += 8;
+    }
+}
+
+/// The same for what is in the bucket of an address.
+fn retire_at(at: usize, range: &Range<usize>, frame: Frame) {
+    let table = table();
+    let bucket = bucket(at);
+    let (mut before, mut index) = (0, table.buckets[bucket]);
+    while index != 0 {
+        let cell = table.cells[index as usize - 1];
+        if range.contains(&cell.address) {
+            match before {
+                0 => table.buckets[bucket] = cell.next,
+                _ => table.cells[before as usize - 1].next = cell.next,
+            }
+            if cell.size > 0 {
+                note(&mut table.cells[index as usize - 1], rt().current + 1, true, frame);
+                rt().log([head(tag::RETIRE, 0), u64::from(cell.object), 0, 0, 0, 0, 0, 0]);
+            }
+        } else {
+            before = index;
+        }
+        index = cell.next;
+    }
+}
+
+/// Memory that the program has mapped itself is mapped no longer.
+fn unmapped(address: *mut c_void, size: usize, frame: Frame) {
+    if rt().phase == Phase::Running {
+        retire(address as usize, size, frame);
+    }
+}
+
+/// `munmap`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn munmap(address: *mut c_void, size: usize) -> c_int {
+    unmapped(address, size, frame!());
+    // SAFETY: passed on.
+    unsafe { real!(c"munmap", fn(*mut c_void, usize) -> c_int)(address, size) }
+}
+
+/// `mremap`; an argument that is optional is passed on either way.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn mremap(
+    address: *mut c_void,
+    size: usize,
+    new_size: usize,
+    flags: c_int,
+    new_address: *mut c_void,
+) -> *mut c_void {
+    unmapped(address, size, frame!());
+    // SAFETY: passed on.
+    unsafe {
+        real!(c"mremap", fn(*mut c_void, usize, usize, c_int, *mut c_void) -> *mut c_void)(
+            address,
+            size,
+            new_size,
+            flags,
+            new_address,
+        )
     }
 }

@@ -31,6 +31,9 @@ pub(crate) const LOG: usize = 1 << 16;
 /// The length of a message, in bytes.
 pub(crate) const TEXT: usize = 4096;
 
+/// How many functions of a program can be atomic sections.
+pub(crate) const SECTIONS: usize = 256;
+
 /// One entry of the log. The first word has the tag in its lowest byte.
 pub(crate) type Record = [u64; 8];
 
@@ -59,6 +62,11 @@ pub(crate) struct Area {
     /// The values of `__VERIFIER_nondet_*`: the first, an `i32`, and how many there are.
     pub(crate) nondet_from: AtomicU32,
     pub(crate) nondet_count: AtomicU32,
+    /// Where the program's file has its first instruction, and the functions that are atomic sections: where each begins and
+    /// ends, and how many there are.
+    pub(crate) entry: AtomicU64,
+    pub(crate) sections: [[AtomicU64; 2]; SECTIONS],
+    pub(crate) section_count: AtomicU32,
     /// Whether a request means that all is over: the program's processes end.
     pub(crate) leaving: AtomicU32,
     /// The core that the program is to run on, and one; 0 if any.
@@ -283,6 +291,8 @@ pub(crate) mod stop {
     pub(crate) const DOUBLE_FREE: u64 = 6;
     /// The controlling side has asked, by [`super::ASKS_WHERE`], where the program is.
     pub(crate) const GIVEN_UP: u64 = 7;
+    /// Nothing: the program assumes what is not so, and so this execution is of no interest.
+    pub(crate) const INFEASIBLE: u64 = 8;
 }
 
 /// What is said of how a step went, in the order in which the controlling side has the words.
@@ -299,6 +309,8 @@ pub(crate) mod note {
     pub(crate) const CANCELLED: u64 = 8;
     /// The numbers before and after are in words 3 and 4.
     pub(crate) const CHANGED: u64 = 9;
+    /// The number is shown, and is an `i64`.
+    pub(crate) const SIGNED: u64 = 10;
 }
 
 /// Tests of a gate.

@@ -453,8 +453,12 @@ impl Runtime {
         let timed = self.time_may_run_out(self.current);
         self.threads[me].gate = Gate::OPEN;
         if !open && !timed {
-            let text: &[u8] =
-                b"deadlock: while the process exits, it waits for something that no thread is left to do";
+            let text: &[u8] = match self.phase {
+                Phase::Leaving => {
+                    b"deadlock: while the process exits, it waits for something that no thread is left to do"
+                }
+                _ => b"deadlock: in an atomic section it waits for something that only another thread can do",
+            };
             self.stop(stop::DEADLOCK, frame, &[text]);
         }
         if self.phase == Phase::Leaving {

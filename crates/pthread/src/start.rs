@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::protocol::{AREA_VARIABLE, Area, BIND_MARK, MAGIC, turn};
 use crate::runtime::{self, begin, rt};
 use crate::sys::{self, futex_wait, futex_wake, real};
-use crate::{again, cancel, cores, coroutine, fault, heap, shell, site, thread, thread_local};
+use crate::{again, cancel, cores, coroutine, fault, heap, shell, site, thread, thread_local, verifier};
 
 type Main = unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
@@ -55,6 +55,7 @@ unsafe extern "C-unwind" fn controlled_main(
     forget_environment();
     find_code();
     cancel::set_used(area.cancels.load(Ordering::Relaxed) != 0);
+    verifier::set_functions(area);
     // One heap for all threads: addresses do not depend on how the system schedules, and a thread costs less.
     // SAFETY: no thread has been created yet.
     unsafe { sys::mallopt(M_ARENA_MAX, 1) };

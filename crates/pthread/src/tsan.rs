@@ -12,6 +12,7 @@ use crate::memory;
 use crate::protocol::{access, head, note, op, order, tag};
 use crate::runtime::{Phase, is_on, rt};
 use crate::site::{Frame, frame};
+use crate::verifier;
 
 /// The order of the compiler's number: relaxed, consume, acquire, release, both, sequentially consistent.
 fn engine_order(number: c_int) -> u8 {
@@ -242,19 +243,29 @@ pub(crate) unsafe extern "C-unwind" fn __tsan_write_range(address: *mut c_void, 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn __tsan_init() {}
 
-/// Nothing to note: places are found on the stack.
+/// A function begins: of interest if it is an atomic section by its name.
 ///
 /// # Safety
 /// Called by the compiler's instrumentation.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn __tsan_func_entry(_: *mut c_void) {}
+pub(crate) unsafe extern "C-unwind" fn __tsan_func_entry(_: *mut c_void) {
+    let frame = frame!();
+    if verifier::is_in_section(frame) {
+        verifier::enter_section(frame);
+    }
+}
 
-/// Nothing to note.
+/// It ends.
 ///
 /// # Safety
 /// Called by the compiler's instrumentation.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn __tsan_func_exit() {}
+pub(crate) unsafe extern "C-unwind" fn __tsan_func_exit() {
+    let frame = frame!();
+    if verifier::is_in_section(frame) {
+        verifier::leave_section(frame);
+    }
+}
 
 /// A fence.
 ///

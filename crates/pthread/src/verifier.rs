@@ -1,21 +1,23 @@
 //! The intrinsics of verification benchmarks: values that are explored, assumptions, atomic sections, errors.
 //! `selvedge.h` declares them.
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::protocol::{Op, access, head, note, object, op, stop, tag};
+use crate::protocol::{Area, Gate, Op, SECTIONS, access, head, note, object, op, order, stop, tag};
 use crate::runtime::{Phase, rt, visible, visible_when};
 use crate::site::{Frame, frame};
+use crate::sys;
 
-/// One of `count` values, each of which is explored.
-fn choose(count: u32, frame: Frame) -> u32 {
+/// One of `count` numbers from the first one on, each of which is explored.
+fn choose(from: i32, count: u32, frame: Frame) -> i32 {
     if rt().phase != Phase::Running || count <= 1 {
-        return 0;
+        return from;
     }
     visible(Op::local(op::CHOOSE), frame);
-    let chosen = rt().choose(count);
-    (rt().note, rt().number) = (note::NUMBER, u64::from(chosen));
-    chosen
+    let number = from.wrapping_add(rt().choose(count) as i32);
+    (rt().note, rt().number) = (note::SIGNED, i64::from(number) as u64);
+    number
 }
 
 /// A value from a range, both ends included.
@@ -30,7 +32,7 @@ pub(crate) unsafe extern "C-unwind" fn selvedge_choose(from: c_int, to: c_int) -
             &[b"selvedge_choose is to choose from a range that is empty, or longer than 65,536"];
         rt().stop(stop::UNSUPPORTED, frame, message);
     }
-    from.wrapping_add(choose((to - from) as u32 + 1, frame) as c_int)
+    choose(from, to.abs_diff(from) + 1, frame)
 }
 
 macro_rules! nondeterministic {
@@ -42,7 +44,7 @@ macro_rules! nondeterministic {
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C-unwind" fn $name() -> $number {
             let (from, count) = rt().nondet;
-            from.wrapping_add(choose(count, frame!()) as i32) as $number
+            choose(from, count, frame!()) as $number
         }
     )*};
 }
@@ -53,12 +55,40 @@ nondeterministic! {
     __VERIFIER_nondet_long -> i64;
     __VERIFIER_nondet_ulong -> u64;
     __VERIFIER_nondet_longlong -> i64;
+    __VERIFIER_nondet_ulonglong -> u64;
     __VERIFIER_nondet_short -> i16;
     __VERIFIER_nondet_ushort -> u16;
     __VERIFIER_nondet_char -> i8;
     __VERIFIER_nondet_uchar -> u8;
+    __VERIFIER_nondet_unsigned_char -> u8;
     __VERIFIER_nondet_unsigned -> c_uint;
+    __VERIFIER_nondet_unsigned_int -> c_uint;
+    __VERIFIER_nondet_u8 -> u8;
+    __VERIFIER_nondet_u16 -> u16;
+    __VERIFIER_nondet_u32 -> u32;
+    __VERIFIER_nondet_size_t -> usize;
+    __VERIFIER_nondet_loff_t -> i64;
+    __VERIFIER_nondet_sector_t -> u64;
+    __VERIFIER_nondet_float -> f32;
+    __VERIFIER_nondet_double -> f64;
+    __VERIFIER_nondet_int128 -> i128;
+    __VERIFIER_nondet_uint128 -> u128;
 }
+
+macro_rules! no_pointer {
+    ($($name:ident)*) => {$(
+        /// No pointer: of those that there are, none can be listed.
+        ///
+        /// # Safety
+        /// Any caller.
+        #[unsafe(no_mangle)]
+        pub(crate) extern "C-unwind" fn $name() -> *mut c_void {
+            std::ptr::null_mut()
+        }
+    )*};
+}
+
+no_pointer! { __VERIFIER_nondet_pointer __VERIFIER_nondet_pchar }
 
 /// True or false.
 ///
@@ -66,11 +96,11 @@ nondeterministic! {
 /// Any caller.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn __VERIFIER_nondet_bool() -> bool {
-    choose(2, frame!()) == 1
+    choose(0, 2, frame!()) == 1
 }
 
 /// A thread for which the condition is 0 stays here, and that it does is no deadlock: what the others do is what they
-/// would have done before it came here.
+/// would have done before it came here. In an atomic section they may have seen the half of it, so there the execution ends.
 ///
 /// # Safety
 /// Any caller.
@@ -78,8 +108,10 @@ pub(crate) unsafe extern "C-unwind" fn __VERIFIER_nondet_bool() -> bool {
 pub(crate) unsafe extern "C-unwind" fn __VERIFIER_assume(condition: c_int) {
     if condition == 0 && rt().phase == Phase::Running {
         let me = rt().current as usize;
-        rt().threads[me].atomic = 0;
-        let never = crate::protocol::Gate::set(rt().threads[me].object, 1 << 63);
+        if rt().threads[me].atomic > 0 {
+            rt().stop(stop::INFEASIBLE, frame!(), &[]);
+        }
+        let never = Gate::set(rt().threads[me].object, 1 << 63);
         visible_when(Op::local(op::ASSUME), never, frame!());
     }
 }
@@ -123,39 +155,25 @@ fn section() -> u32 {
 }
 
 /// Until the end of the section no other thread runs.
-///
-/// # Safety
-/// Any caller.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn __VERIFIER_atomic_begin() {
+pub(crate) fn enter_section(frame: Frame) {
     if rt().phase != Phase::Running {
         return;
     }
     let me = rt().current as usize;
     if rt().threads[me].atomic == 0 {
-        let object = section();
-        let gate = crate::protocol::Gate::OPEN;
-        visible_when(
-            Op::on(op::RMW, access::WRITE, object).ordered(crate::protocol::order::SEQ_CST),
-            gate,
-            frame!(),
-        );
+        visible(Op::on(op::RMW, access::WRITE, section()).ordered(order::SEQ_CST), frame);
     }
     rt().threads[me].atomic += 1;
 }
 
 /// The end of the section.
-///
-/// # Safety
-/// Any caller.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn __VERIFIER_atomic_end() {
+pub(crate) fn leave_section(frame: Frame) {
     if rt().phase != Phase::Running {
         return;
     }
     let me = rt().current as usize;
     if rt().threads[me].atomic == 0 {
-        rt().stop(stop::MISUSE, frame!(), &[b"__VERIFIER_atomic_end without __VERIFIER_atomic_begin"]);
+        rt().stop(stop::MISUSE, frame, &[b"__VERIFIER_atomic_end without __VERIFIER_atomic_begin"]);
     }
     rt().threads[me].atomic -= 1;
     if rt().threads[me].atomic == 0 {
@@ -163,4 +181,49 @@ pub(crate) unsafe extern "C-unwind" fn __VERIFIER_atomic_end() {
         let object = section();
         rt().log([head(tag::PUBLISH, 0), 1, u64::from(object), 0, 0, 0, 0, 0]);
     }
+}
+
+/// The beginning of a section.
+///
+/// # Safety
+/// Any caller.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn __VERIFIER_atomic_begin() {
+    enter_section(frame!());
+}
+
+/// The end of a section.
+///
+/// # Safety
+/// Any caller.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn __VERIFIER_atomic_end() {
+    leave_section(frame!());
+}
+
+/// The functions that are atomic sections by their names, where each begins and ends; set once, before there are threads.
+static FUNCTIONS: [[AtomicUsize; 2]; SECTIONS] = [const { [const { AtomicUsize::new(0) }; 2] }; SECTIONS];
+static FUNCTION_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+pub(crate) fn set_functions(area: &Area) {
+    const AT_ENTRY: u64 = 9;
+    // SAFETY: only reads.
+    let entry = unsafe { sys::getauxval(AT_ENTRY) };
+    let shift = entry.wrapping_sub(area.entry.load(Ordering::Relaxed));
+    let count = (area.section_count.load(Ordering::Relaxed) as usize).min(SECTIONS);
+    for (place, function) in FUNCTIONS.iter().zip(&area.sections[..count]) {
+        for (place, address) in place.iter().zip(function) {
+            place.store(address.load(Ordering::Relaxed).wrapping_add(shift) as usize, Ordering::Relaxed);
+        }
+    }
+    FUNCTION_COUNT.store(count, Ordering::Relaxed);
+}
+
+/// Whether a call of the runtime is by one of these functions.
+#[inline]
+pub(crate) fn is_in_section(frame: Frame) -> bool {
+    let count = FUNCTION_COUNT.load(Ordering::Relaxed);
+    FUNCTIONS[..count].iter().any(|[begin, end]| {
+        (begin.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&frame.call)
+    })
 }

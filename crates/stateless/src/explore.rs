@@ -463,6 +463,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         let at_end = self.execution.finish();
         match (end, at_end) {
             (Ok(End::Complete), Some(stop)) => Ok(End::Stopped(Box::new(stop))),
+            // As far as it went it was run, and its last step ended it; that is all.
+            (Ok(End::Stopped(stop)), _) if stop.kind == StopKind::Infeasible => Ok(End::Complete),
             (end, _) => end,
         }
     }

@@ -211,13 +211,15 @@ pub struct Stop {
     pub location: Option<Location>,
 }
 
-/// What went wrong in a run.
+/// Why a run was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopKind {
     /// The program did something that it must not.
     Violation(ViolationKind),
     /// The program cannot be checked: it did something that the engine does not support.
     Unsupported,
+    /// Nothing: the program assumes something that is not so in this run, which is therefore of no interest.
+    Infeasible,
 }
 
 /// A step, or the wait of a thread, in words.

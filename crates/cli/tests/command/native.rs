@@ -336,6 +336,7 @@ fn values_are_explored_from_a_given_range() {
     let command =
         seen.out.lines().find(|line| line.contains("--replay")).unwrap_or_else(|| panic!("{seen:?}"));
     assert!(command.contains("--nondet -3..2"), "{command}");
+    assert!(seen.out.contains("choose: -3") && seen.out.contains("choose: -2"), "{seen:?}");
     for (range, message) in [
         ("3", "expected a range such as 0..2"),
         ("2..0", "smallest value first"),

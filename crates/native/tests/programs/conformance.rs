@@ -140,6 +140,11 @@ fn what_each_thread_has_of_its_own() {
 }
 
 #[test]
+fn memory_that_a_program_maps() {
+    check("mapping.c", 20);
+}
+
+#[test]
 fn how_threads_end() {
     check("cleanup.c", 20);
 }

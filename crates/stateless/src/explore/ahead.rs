@@ -15,7 +15,7 @@ use crate::program::Execution;
 use crate::record::Record;
 use crate::strategy::{Choice, Lesson, Point, Prefix, Strategy};
 
-/// An execution that was run ahead of time and in which nothing went wrong, as the engine saw it.
+/// An execution that was run ahead of time and that no step of its own has ended, as the engine saw it.
 ///
 /// ```
 /// use selvedge_stateless::Ran;
@@ -75,6 +75,7 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
             self.was_taken_over = false;
             match self.search_once(&prefix, strategy) {
                 Ok(End::Stopped(_)) | Err(_) => return keep(None),
+                Ok(_) if self.ended.stopped => return keep(None),
                 Ok(end) => {
                     strategy.finished(&self.finished(&prefix, &end));
                     if !self.was_taken_over {
