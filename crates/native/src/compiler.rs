@@ -7,20 +7,78 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::launch::RUNTIME;
+use crate::words;
 
-/// Functions over memory whose calls by the program are led to the runtime, which notes what they touch.
-const WRAPPED: [&str; 19] = [
-    "memcpy", "memmove", "mempcpy", "memset", "memcmp", "memchr", "strlen", "strnlen", "strcpy", "stpcpy",
-    "strncpy", "strcat", "strncat", "strcmp", "strncmp", "strchr", "strrchr", "strdup", "strndup",
+/// Functions over memory whose calls by the program are led to the runtime, which notes what they touch. Of these gcc
+/// makes instructions of its own where it can, some even without optimisation, unless it is told that they are
+/// functions like any other.
+const EXPANDED: [&str; 15] = [
+    "memcpy", "memmove", "mempcpy", "memset", "memcmp", "strcpy", "stpcpy", "strncpy", "strcat", "strncat",
+    "strcmp", "strncmp", "bzero", "bcopy", "bcmp",
 ];
+
+/// Others, which are always called. The compiler knows them still: a program may want `strlen("text")` to be a constant.
+const CALLED: [&str; 29] = [
+    "memchr",
+    "memrchr",
+    "rawmemchr",
+    "memccpy",
+    "memmem",
+    "strlen",
+    "strnlen",
+    "strchr",
+    "strrchr",
+    "strchrnul",
+    "index",
+    "rindex",
+    "strspn",
+    "strcspn",
+    "strpbrk",
+    "strstr",
+    "strcasestr",
+    "strcasecmp",
+    "strncasecmp",
+    "stpncpy",
+    "strdup",
+    "strndup",
+    "explicit_bzero",
+    "wmemcpy",
+    "wmemmove",
+    "wmemset",
+    "wmemcmp",
+    "wcslen",
+    "wcscpy",
+];
+
+/// What has the headers of C++'s library check what they are given, and what has them not do so.
+const ASSERTIONS: [&str; 2] = ["_GLIBCXX_ASSERTIONS", "_GLIBCXX_NO_ASSERTIONS"];
 
 /// What programs include.
 const HEADER: &str = include_str!("../include/selvedge.h");
+
+/// A command that runs the compiler. A name of several words is a program with its first arguments, as in
+/// `ccache gcc`, unless there is a file of that name.
+fn run(compiler: &str) -> Command {
+    if Path::new(compiler).is_file() {
+        return Command::new(compiler);
+    }
+    let mut words = compiler.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words);
+    command
+}
+
+/// Whether the compiler is clang, by what it says of itself: it may have any name.
+fn is_clang(compiler: &str) -> io::Result<bool> {
+    let output = run(compiler).arg("--version").output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    // gcc tells its own name too, whatever that is.
+    Ok(text.contains("clang") && !text.contains("Free Software Foundation"))
+}
 
 /// The folder with what programs are linked against, made where it is missing: in the user's cache, and named after
 /// its content, so that versions do not meet.
@@ -46,7 +104,7 @@ fn folder(compiler: &str) -> io::Result<PathBuf> {
     place("selvedge.h", HEADER.as_bytes())?;
     // What gcc links into every program that it instruments: nothing is needed of it.
     let empty = folder.join("libtsan_preinit.o");
-    let made = Command::new(compiler).args(["-x", "c", "-c", "/dev/null", "-o"]).arg(&empty).status()?;
+    let made = run(compiler).args(["-x", "c", "-c", "/dev/null", "-o"]).arg(&empty).status()?;
     if !made.success() {
         return Err(io::Error::other(format!("{compiler} cannot compile")));
     }
@@ -59,6 +117,8 @@ fn folder(compiler: &str) -> io::Result<PathBuf> {
 /// The optimisation is switched off, because an optimiser keeps variables in registers and leaves accesses out; a
 /// program is then another one. With `SELVEDGE_KEEP_OPTIMISATION=1` in the environment it is as the words say.
 ///
+/// The name of the compiler may have words after it, as in `ccache gcc`.
+///
 /// # Errors
 /// When the folder of what programs are linked against cannot be made, or there is no compiler.
 ///
@@ -67,31 +127,47 @@ fn folder(compiler: &str) -> io::Result<PathBuf> {
 /// assert!(command.status().unwrap().success());
 /// ```
 pub fn compiler(compiler: &str, words: &[OsString]) -> io::Result<Command> {
+    let is_clang = is_clang(compiler)?;
     let folder = folder(compiler)?;
-    let mut command = Command::new(compiler);
-    command.args(words).arg("-g");
-    // Clang's driver would link the sanitizer's own library; so only the compiler itself is told.
-    let is_clang = Path::new(compiler).file_name().is_some_and(|name| name.as_bytes().starts_with(b"clang"));
+    let read = words::read_files(words);
+    let kept = words::without_sanitizer(&read);
+    let mut command = run(compiler);
+    // Files of words are passed on as they are where that is possible: they may have more than a command can.
+    command.args(if kept == read { words } else { &kept }).arg("-g");
     if is_clang {
-        command.arg("-Xclang");
+        // Its driver would link the sanitizer's own library; so only the compiler itself is told. And it complains of
+        // words that it has no use for, as for most of these where it assembles.
+        command.args(["-Wno-unused-command-line-argument", "-Xclang", "-fsanitize=thread"]);
+    } else {
+        // Of fences it warns that the sanitizer's own library does not know them.
+        command.args(["-fsanitize=thread", "-Wno-tsan"]);
+        command.args(EXPANDED.map(|name| format!("-fno-builtin-{name}")));
     }
-    command.arg("-fsanitize=thread");
     if !std::env::var("SELVEDGE_KEEP_OPTIMISATION").is_ok_and(|value| value == "1") {
         command.arg("-O0");
     }
+    // With it, other functions are called than those that are wrapped. Like this it is the last word, also where it is
+    // defined by `-Wp`.
+    command.arg("-Wp,-U_FORTIFY_SOURCE");
+    // Members of `std::string` are then compiled with the program, where they would be those of the library.
+    if !ASSERTIONS.iter().any(|name| words::name_macro(&read, name)) {
+        command.arg(format!("-D{}", ASSERTIONS[0]));
+    }
     command.arg("-I").arg(&folder);
-    // Only where something is linked: elsewhere the compiler would complain of words that it does not use.
-    let compiles_only =
-        words.iter().any(|word| matches!(word.as_bytes(), b"-c" | b"-S" | b"-E" | b"-M" | b"-MM"));
-    if !compiles_only {
+    // Only where something is linked: elsewhere the compiler would complain of words that it does not use, or link.
+    if words::link(&read) {
         command.arg(with("-B", &folder)).arg(with("-L", &folder));
         command.arg(with("-Wl,-rpath,", &folder)).arg("-pthread");
-        command.args(WRAPPED.map(|name| format!("-Wl,--wrap={name}")));
+        command.args(wrapped().map(|name| format!("-Wl,--wrap={name}")));
         if is_clang {
             command.args(["-Wl,--no-as-needed", "-ltsan"]);
         }
     }
     Ok(command)
+}
+
+fn wrapped() -> impl Iterator<Item = &'static str> {
+    EXPANDED.into_iter().chain(CALLED)
 }
 
 fn with(option: &str, folder: &Path) -> OsString {
@@ -106,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_runtime_has_every_function_that_is_wrapped() {
-        for name in WRAPPED {
+        for name in wrapped() {
             let name = format!("\0__wrap_{name}\0");
             assert!(RUNTIME.windows(name.len()).any(|bytes| bytes == name.as_bytes()), "{name:?}");
         }

@@ -16,6 +16,7 @@
 //! | --- | --- |
 //! | `launch.rs` | which executables can be checked; starting one |
 //! | `compiler.rs` | compiling programs that tell of every access |
+//! | `words.rs` | what the words that a compiler is given ask for |
 //! | `area.rs` | the memory that is shared with it |
 //! | `execution.rs` | an execution, a step at a time |
 //! | `cores.rs` | the core that a job is on |
@@ -43,6 +44,7 @@ mod protocol;
 mod search;
 mod stuck;
 mod symbols;
+mod words;
 
 pub use ahead::Ahead;
 pub use compiler::compiler;

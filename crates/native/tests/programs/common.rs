@@ -77,7 +77,12 @@ pub(crate) fn compile(source: &str, flags: &[&str]) -> PathBuf {
 
 /// Writes a program, to be compiled, and says where it is.
 pub(crate) fn write(name: &str, text: &str) -> String {
-    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.c"));
+    write_file(&format!("{name}.c"), text)
+}
+
+/// The same with its ending, for other languages.
+pub(crate) fn write_file(name: &str, text: &str) -> String {
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&source, text).unwrap();
     source.into_os_string().into_string().unwrap()
 }

@@ -1,6 +1,8 @@
 //! Programs that tell of every access to memory.
 
-use crate::common::{compile, corpus, has, instrument, instrument_with};
+use selvedge_native::{NativeProgram, Search};
+
+use crate::common::{compile, corpus, has, instrument, instrument_with, write, write_file};
 use crate::examples::check_program;
 
 fn check_all(compilers: [&str; 2], flags: &[&str], test: &str) {
@@ -44,4 +46,161 @@ fn in_race_mode_accesses_are_steps() {
     assert!(steps(true) >= steps(false) + 2);
     let plain = selvedge_native::NativeProgram::open(&compile("atomics/publish.c", &[])).unwrap();
     assert!(plain.race_mode(true).unwrap_err().to_string().contains("selvedge cc"));
+}
+
+/// Calls of functions of the C library that touch the second byte of `text`.
+const CALLS: [&str; 46] = [
+    "memcpy(text, other, 30)",
+    "memmove(text, other, 30)",
+    "memmove(other, text, number)",
+    "mempcpy(other, text, 30)",
+    "memset(text, 0, 30)",
+    "sink = memcmp(other, text, 4)",
+    "strcpy(text, \"one\")",
+    "stpcpy(text, \"one\")",
+    "strncpy(text, \"one\", 4)",
+    "strcat(text, \"one\")",
+    "strncat(text, \"one\", 8)",
+    "sink = strcmp(text, other)",
+    "sink = strncmp(text, other, 8)",
+    "bzero(text, 16)",
+    "bzero(text, number)",
+    "explicit_bzero(text, 16)",
+    "bcopy(other, text, 30)",
+    "sink = bcmp(text, other, 8)",
+    "sink = !memchr(text, 'z', 30)",
+    "sink = !memrchr(text, 'z', 30)",
+    "sink = !rawmemchr(text, 'c')",
+    "memccpy(other, text, 'c', 30)",
+    "sink = !memmem(text, 30, \"cd\", 2)",
+    "sink = strlen(text)",
+    "sink = strnlen(text, 30)",
+    "sink = !strchr(text, 'c')",
+    "sink = !strrchr(text, 'c')",
+    "sink = !strchrnul(text, 'c')",
+    "sink = !index(text, 'c')",
+    "sink = !rindex(text, 'c')",
+    "sink = strspn(text, \"abc\")",
+    "sink = strcspn(text, \"cd\")",
+    "sink = !strpbrk(text, \"cd\")",
+    "sink = !strstr(text, \"bc\")",
+    "sink = !strcasestr(text, \"BC\")",
+    "sink = strcasecmp(text, \"ABD\")",
+    "sink = strncasecmp(text, \"ABD\", 8)",
+    "stpncpy(other, text, 30)",
+    "free(strdup(text))",
+    "free(strndup(text, 2))",
+    "wmemcpy((wchar_t *)text, (wchar_t *)other, 4)",
+    "wmemmove((wchar_t *)text, (wchar_t *)other, 4)",
+    "wmemset((wchar_t *)text, 0, 4)",
+    "sink = wmemcmp((wchar_t *)text, (wchar_t *)other, 4)",
+    "sink = wcslen((wchar_t *)text)",
+    "wcscpy((wchar_t *)other, (wchar_t *)text)",
+];
+
+/// Whatever the compiler makes of a call where it knows the sizes, and the text: without optimisation gcc has
+/// instructions of its own for some.
+#[test]
+fn functions_over_memory_are_seen() {
+    let cases: String =
+        CALLS.iter().enumerate().map(|(at, call)| format!("case {at}: {call}; break;\n")).collect();
+    let text = format!(
+        "#define _GNU_SOURCE\n#include <pthread.h>\n#include <stdlib.h>\n#include <string.h>\n#include <strings.h>\n\
+         #include <wchar.h>\n\
+         static char text[64] __attribute__((aligned(8))) = \"abcdefgh\", other[64] = \"abcdefghi\";\n\
+         static volatile long number = 30, sink;\n\
+         static void *touch(void *which) {{\nswitch (atoi(which)) {{\n{cases}}}\nreturn NULL;\n}}\n\
+         int main(int count, char **words) {{\npthread_t thread;\n\
+         pthread_create(&thread, NULL, touch, words[count - 1]);\ntext[1] = 'b';\n\
+         return pthread_join(thread, NULL);\n}}\n"
+    );
+    let source = write("functions_over_memory", &text);
+    for compilers in [["gcc", "g++"], ["clang", "clang++"]] {
+        if !has(compilers[0], "functions_over_memory_are_seen") {
+            continue;
+        }
+        let program = instrument_with(compilers, &source, &["-Wno-unused-result", "-Wno-unused-value"]);
+        let missed = CALLS.iter().enumerate().filter(|(at, _)| {
+            let program = NativeProgram::open(&program).unwrap().arguments([at.to_string()]);
+            let outcome = Search::default().check(&program, None, &mut |_| ()).unwrap();
+            outcome.violation().is_none_or(|violation| violation.kind.name() != "data-race")
+        });
+        let missed: Vec<_> = missed.collect();
+        assert!(missed.is_empty(), "{compilers:?}: {missed:?}");
+    }
+}
+
+/// Its members are templates, of which the library has those for characters.
+#[test]
+fn strings_of_cpp_are_seen() {
+    let text = "#include <mutex>\n#include <string>\n#include <thread>\n\
+                static std::string text;\nstatic std::mutex lock;\n\
+                template <class F> static void with(F change) {\n#ifdef LOCKED\n\
+                std::lock_guard<std::mutex> guard(lock);\n#endif\nchange();\n}\n\
+                int main() {\nstd::thread thread([] { with([] { text += \"abc\"; }); });\n\
+                with([] { text = \"x\"; });\nthread.join();\n}\n";
+    let source = write_file("strings.cpp", text);
+    for compilers in [["gcc", "g++"], ["clang", "clang++"]] {
+        if !has(compilers[1], "strings_of_cpp_are_seen") {
+            continue;
+        }
+        let check = |flags: &[&str]| {
+            let program = NativeProgram::open(&instrument_with(compilers, &source, flags)).unwrap();
+            Search::default().check(&program, None, &mut |_| ()).unwrap()
+        };
+        let outcome = check(&[]);
+        let violation = outcome.violation().unwrap_or_else(|| panic!("{compilers:?}: {outcome:?}"));
+        assert_eq!(violation.kind.name(), "data-race", "{compilers:?}");
+        assert!(check(&["-DLOCKED"]).holds(), "{compilers:?}");
+        // Whoever wants no assertions has none, and no races of strings.
+        if compilers[1] == "g++" {
+            assert!(check(&["-U", "_GLIBCXX_ASSERTIONS"]).holds());
+        }
+    }
+}
+
+/// Programs of the field declare what they use, also where they include the header.
+#[test]
+fn the_header_agrees_with_what_the_field_declares() {
+    let text = "#include <stddef.h>\n#include <selvedge.h>\n\
+                typedef unsigned char u8;\ntypedef unsigned short u16;\ntypedef unsigned int u32;\n\
+                typedef long long loff_t;\ntypedef unsigned long sector_t;\n\
+                #ifdef __cplusplus\ntypedef bool _Bool;\n#else\ntypedef _Bool bool;\n#endif\n\
+                extern char __VERIFIER_nondet_char(void);\nextern unsigned char __VERIFIER_nondet_uchar(void);\n\
+                extern unsigned char __VERIFIER_nondet_unsigned_char(void);\n\
+                extern int __VERIFIER_nondet_int(void);\nextern unsigned int __VERIFIER_nondet_uint(void);\n\
+                extern unsigned __VERIFIER_nondet_unsigned(void);\n\
+                extern unsigned int __VERIFIER_nondet_unsigned_int(void);\n\
+                extern short __VERIFIER_nondet_short(void);\nextern unsigned short __VERIFIER_nondet_ushort(void);\n\
+                extern long __VERIFIER_nondet_long(void);\nextern unsigned long __VERIFIER_nondet_ulong(void);\n\
+                extern long long __VERIFIER_nondet_longlong(void);\n\
+                extern unsigned long long __VERIFIER_nondet_ulonglong(void);\n\
+                extern float __VERIFIER_nondet_float(void);\nextern double __VERIFIER_nondet_double(void);\n\
+                extern _Bool __VERIFIER_nondet_bool(void);\nextern void *__VERIFIER_nondet_pointer(void);\n\
+                extern char *__VERIFIER_nondet_pchar(void);\nextern size_t __VERIFIER_nondet_size_t(void);\n\
+                extern u8 __VERIFIER_nondet_u8(void);\nextern u16 __VERIFIER_nondet_u16(void);\n\
+                extern u32 __VERIFIER_nondet_u32(void);\nextern loff_t __VERIFIER_nondet_loff_t(void);\n\
+                extern sector_t __VERIFIER_nondet_sector_t(void);\n\
+                __extension__ extern __int128 __VERIFIER_nondet_int128(void);\n\
+                __extension__ extern unsigned __int128 __VERIFIER_nondet_uint128(void);\n\
+                extern void __VERIFIER_assume(int);\nextern void __VERIFIER_error(void);\n\
+                extern void __VERIFIER_atomic_begin(void);\nextern void __VERIFIER_atomic_end(void);\n\
+                void __VERIFIER_assert(int condition) { if (!condition) reach_error(); }\n\
+                void reach_error(void) { }\n\
+                int main(void) { return __VERIFIER_nondet_bool() + __VERIFIER_nondet_u8(); }\n";
+    let (c, cpp) = (write("declarations", text), write_file("declarations.cpp", text));
+    for (compiler, source, standard) in [
+        ("gcc", &c, "-std=c99"),
+        ("gcc", &c, "-std=gnu17"),
+        ("g++", &cpp, "-std=c++11"),
+        ("clang", &c, "-std=c99"),
+        ("clang++", &cpp, "-std=c++11"),
+    ] {
+        if has(compiler, "the_header_agrees_with_what_the_field_declares") {
+            let words = [standard, "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", source];
+            let words = words.map(Into::into);
+            let output = selvedge_native::compiler(compiler, &words).unwrap().output().unwrap();
+            assert!(output.status.success(), "{compiler}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
 }

@@ -1,0 +1,264 @@
+//! What the words ask for that a compiler is given: whether something is linked, and what of it must not be passed on.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+
+/// With these nothing is linked, whatever the others are. (What `-r` makes is linked another time.)
+const NOT_LINKED: [&[u8]; 13] = [
+    b"-c",
+    b"-S",
+    b"-E",
+    b"-M",
+    b"-MM",
+    b"-r",
+    b"-fsyntax-only",
+    b"-emit-ast",
+    b"--analyze",
+    b"--assemble",
+    b"--compile",
+    b"--precompile",
+    b"--preprocess",
+];
+
+/// These go with the word after them, which is no file to compile.
+const WITH_NEXT: [&[u8]; 39] = [
+    b"-o",
+    b"-D",
+    b"-U",
+    b"-I",
+    b"-L",
+    b"-B",
+    b"-A",
+    b"-F",
+    b"-T",
+    b"-e",
+    b"-u",
+    b"-z",
+    b"-MF",
+    b"-MT",
+    b"-MQ",
+    b"-include",
+    b"-include-pch",
+    b"-imacros",
+    b"-idirafter",
+    b"-imultilib",
+    b"-iprefix",
+    b"-iquote",
+    b"-isysroot",
+    b"-isystem",
+    b"-iwithprefix",
+    b"-iwithprefixbefore",
+    b"-Xanalyzer",
+    b"-Xassembler",
+    b"-Xclang",
+    b"-Xpreprocessor",
+    b"-arch",
+    b"-aux-info",
+    b"-dumpbase",
+    b"-dumpdir",
+    b"-mllvm",
+    b"-target",
+    b"-wrapper",
+    b"--param",
+    b"--sysroot",
+];
+
+/// Files with these names are compiled to headers, which are not linked.
+const HEADERS: [&[u8]; 9] = [b"h", b"hh", b"H", b"hp", b"hpp", b"HPP", b"hxx", b"h++", b"tcc"];
+
+/// As many files of words may name one another, as the compilers have a limit too.
+const FILES_IN_FILES: u32 = 20;
+
+/// The words, with those of every file that is named by `@FILE` in its place.
+pub(crate) fn read_files(words: &[OsString]) -> Vec<OsString> {
+    read_files_within(words, FILES_IN_FILES)
+}
+
+fn read_files_within(words: &[OsString], depth: u32) -> Vec<OsString> {
+    let mut all = Vec::new();
+    for word in words {
+        let file = word.as_bytes().strip_prefix(b"@").filter(|_| depth > 0);
+        // Where there is no such file, it is a word like any other.
+        match file.and_then(|file| std::fs::read(OsStr::from_bytes(file)).ok()) {
+            Some(text) => all.extend(read_files_within(&split(&text), depth - 1)),
+            None => all.push(word.clone()),
+        }
+    }
+    all
+}
+
+/// The words of a text, as the compilers read it: a backslash takes any meaning from what is after it, and so do quotes
+/// from blanks.
+fn split(text: &[u8]) -> Vec<OsString> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<Vec<u8>>, None);
+    let mut bytes = text.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => word.get_or_insert_default().extend(bytes.next()),
+            _ if quote == Some(byte) => quote = None,
+            b'\'' | b'"' if quote.is_none() => {
+                quote = Some(byte);
+                word.get_or_insert_default();
+            }
+            _ if byte.is_ascii_whitespace() && quote.is_none() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(byte),
+        }
+    }
+    words.extend(word);
+    words.into_iter().map(OsString::from_vec).collect()
+}
+
+/// The words without those that link the thread sanitizer's own library, in place of which the runtime is linked.
+pub(crate) fn without_sanitizer(words: &[OsString]) -> Vec<OsString> {
+    let mut kept: Vec<OsString> = Vec::new();
+    for word in words {
+        // What is for the compiler itself links nothing, and the word before would be left alone.
+        let is_passed_on = kept.last().is_some_and(|before| before == "-Xclang");
+        match word.as_bytes().strip_prefix(b"-fsanitize=") {
+            Some(list) if !is_passed_on => {
+                let others: Vec<_> =
+                    list.split(|byte| *byte == b',').filter(|name| *name != b"thread").collect();
+                if !others.is_empty() {
+                    kept.push(OsString::from_vec([b"-fsanitize=", &*others.join(&b',')].concat()));
+                }
+            }
+            _ if word == "-static-libtsan" => {}
+            _ => kept.push(word.clone()),
+        }
+    }
+    kept
+}
+
+/// Whether a macro is defined or undefined.
+pub(crate) fn name_macro(words: &[OsString], name: &str) -> bool {
+    let is_it = |text: &[u8]| text.split(|byte| *byte == b'=').next() == Some(name.as_bytes());
+    let mut before: &[u8] = b"";
+    words.iter().map(|word| word.as_bytes()).any(|word| {
+        let joined = word.strip_prefix(b"-D").or(word.strip_prefix(b"-U"));
+        let found = joined.is_some_and(is_it) || matches!(before, b"-D" | b"-U") && is_it(word);
+        before = word;
+        found
+    })
+}
+
+/// Whether something is linked.
+pub(crate) fn link(words: &[OsString]) -> bool {
+    let mut words = words.iter().map(|word| word.as_bytes());
+    let (mut language, mut is_linked) = (&b"none"[..], false);
+    while let Some(word) = words.next() {
+        if NOT_LINKED.contains(&word) {
+            return false;
+        }
+        if WITH_NEXT.contains(&word) {
+            words.next();
+        } else if word == b"-x" {
+            language = words.next().unwrap_or_default();
+        } else if let Some(joined) = word.strip_prefix(b"-x") {
+            language = joined;
+        } else if matches!(word, b"-Xlinker" | b"-l") {
+            words.next();
+            is_linked = true;
+        } else if word == b"-" || !word.starts_with(b"-") {
+            is_linked |= !is_header(word, language);
+        } else if word.starts_with(b"-l") || word.starts_with(b"-Wl,") {
+            is_linked = true;
+        }
+    }
+    is_linked
+}
+
+/// Whether a file is compiled to a header.
+fn is_header(file: &[u8], language: &[u8]) -> bool {
+    match language {
+        b"none" => {
+            let mut parts = file.rsplitn(2, |byte| *byte == b'.');
+            let ending = parts.next();
+            parts.next().is_some() && ending.is_some_and(|ending| HEADERS.contains(&ending))
+        }
+        _ => language.ends_with(b"-header"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn it_is_known_whether_something_is_linked() {
+        for text in [
+            "a.c",
+            "a.o -o a.h",
+            "-x c-header a.h -x none b.c",
+            "-xc -",
+            "-lm",
+            "-l m",
+            "-Wl,--version",
+            "@none",
+            "h",
+        ] {
+            assert!(link(&words(text)), "{text}");
+        }
+        for text in [
+            "",
+            "-v",
+            "-c a.c",
+            "a.c -fsyntax-only",
+            "--analyze a.c",
+            "-x c++-header a.hpp -o a.gch",
+            "-xc-header a",
+            "b/a.hh",
+            "-I a -include b.h -o c",
+            "-Xclang -fast",
+            "-r a.o b.o",
+            "-print-file-name=libc.so",
+        ] {
+            assert!(!link(&words(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_sanitizers_own_library_is_not_asked_for() {
+        let kept = |text: &str| without_sanitizer(&words(text));
+        assert_eq!(kept("-g -fsanitize=thread a.c -static-libtsan"), words("-g a.c"));
+        assert_eq!(kept("-fsanitize=undefined,thread,bounds"), words("-fsanitize=undefined,bounds"));
+        assert_eq!(
+            kept("-fno-sanitize=thread -Xclang -fsanitize=thread"),
+            words("-fno-sanitize=thread -Xclang -fsanitize=thread")
+        );
+    }
+
+    #[test]
+    fn macros_are_found_however_they_are_defined() {
+        for text in ["-DONE", "-UONE", "-D ONE=2", "-U ONE", "a.c -DTWO -DONE=1"] {
+            assert!(name_macro(&words(text), "ONE"), "{text}");
+        }
+        for text in ["", "ONE", "-DONES", "-D TWO=ONE", "-o ONE"] {
+            assert!(!name_macro(&words(text), "ONE"), "{text}");
+        }
+    }
+
+    #[test]
+    fn files_of_words_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+            OsString::from(format!("@{}", path.display()))
+        };
+        let inner = file("inner", "-c\n'a b.c' \"\"");
+        let outer = file("outer", &format!("-D\"X=a b\" c\\ d {} ", inner.display()));
+        let read = read_files(&["-g".into(), outer, "@there is none".into()]);
+        assert_eq!(read, ["-g", "-DX=a b", "c d", "-c", "a b.c", "", "@there is none"]);
+        assert!(!link(&read));
+        // One that names itself is left as it is at some point.
+        let round = file("round", "@round");
+        let round_again = file("round", round.to_str().unwrap());
+        assert_eq!(read_files(std::slice::from_ref(&round)), [round_again]);
+    }
+}
