@@ -564,6 +564,23 @@ fn examine(data: &[u8]) -> Result<Found, String> {
                 .into(),
         );
     }
+    let needs_sanitizer = file.elf_dynamic_table().is_ok_and(|table| {
+        let needed = table.iter().filter(|entry| entry.tag == object::elf::DT_NEEDED);
+        let mut names = needed.filter_map(|entry| table.string(entry).ok());
+        names.any(|name| name.starts_with(b"libtsan.so") || name.starts_with(b"libclang_rt.tsan"))
+    });
+    // `selvedge cc` has the runtime in its place, which is nowhere in the program itself.
+    let mut symbols = file.symbols().chain(file.dynamic_symbols());
+    if needs_sanitizer
+        || symbols
+            .any(|symbol| !symbol.is_undefined() && symbol.name().is_ok_and(|name| name == "__tsan_init"))
+    {
+        return Err(
+            "is linked with the thread sanitizer's own library, which takes over what Selvedge does; build it with \
+                    `selvedge cc` or `selvedge c++`, or without -fsanitize=thread"
+                .into(),
+        );
+    }
     let suspects = SUSPECTS.iter().filter_map(|(what, names)| {
         let asked: Vec<_> = names.iter().copied().filter(|name| asks(name)).collect();
         (!asked.is_empty()).then(|| format!("{what} ({})", asked.join(", ")))
