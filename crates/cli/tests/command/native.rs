@@ -156,6 +156,18 @@ fn what_cannot_be_checked_says_why() {
     let sanitized = compile(&fresh("native-sanitized"), sanitized, &[]);
     let seen = run(&["check", &at(&sanitized)], 2);
     assert!(seen.err.contains("is built with the address sanitizer"), "{seen:?}");
+    // A static library of the sanitizer's is in the program, a shared one is needed by it.
+    let with_library =
+        compile(&fresh("native-tsan"), "void __tsan_init(void) {}\nint main(void) { return 0; }\n", &[]);
+    let seen = run(&["check", &at(&with_library)], 2);
+    assert!(seen.err.contains("the thread sanitizer's own library"), "{seen:?}");
+    let folder = fresh("native-libtsan");
+    let library = compile(&folder, "int none;\n", &["-shared", "-fPIC", "-Wl,-soname,libtsan.so.2"]);
+    std::fs::rename(library, folder.join("libtsan.so")).unwrap();
+    let flags = ["-L", &at(&folder), "-Wl,--no-as-needed", "-ltsan"];
+    let with_library = compile(&folder, "int main(void) { return 0; }\n", &flags);
+    let seen = run(&["check", &at(&with_library)], 2);
+    assert!(seen.err.contains("the thread sanitizer's own library"), "{seen:?}");
     let fixed = compile(&fresh("native-static"), "int main(void) { return 0; }\n", &["-static"]);
     let seen = run(&["check", &at(&fixed)], 2);
     assert!(seen.err.contains("is statically linked"), "{seen:?}");
@@ -292,6 +304,108 @@ fn a_program_is_compiled_for_every_access() {
     let seen = compile("no-such-compiler", &["-c", "race.c"]);
     assert_eq!(seen.status, Some(2), "{seen:?}");
     assert!(seen.err.contains("cannot compile with no-such-compiler"), "{seen:?}");
+}
+
+/// What a build may ask of a compiler is answered as the compiler would.
+#[test]
+fn the_compiler_is_asked_as_usual() {
+    if !has_gcc("the_compiler_is_asked_as_usual") {
+        return;
+    }
+    let folder = fresh("native-words");
+    // A length that is a constant to the compilers.
+    let fence = "#include <string.h>\nunsigned long two = strlen(\"ab\");\n\
+                 void fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }\n";
+    for (name, text) in [
+        ("fence.c", fence),
+        ("nothing.s", ".section .note.GNU-stack,\"\",@progbits\n"),
+        ("words", "-c 'fence.c'\n"),
+        ("a.hpp", "int a();\n"),
+        ("a.h", "int a(void);\n"),
+    ] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let clang = Command::new("clang").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !clang {
+        eprintln!("SKIPPED: the_compiler_is_asked_as_usual with clang: not installed");
+    }
+    let asked = |language: &str, compiler: &str, words: &str, status: i32| {
+        let mut command = selvedge(&[language]);
+        command.args(words.split_whitespace()).current_dir(&folder);
+        command.env("SELVEDGE_CC", compiler).env("SELVEDGE_CXX", compiler.replace("cc", "++"));
+        command.env("XDG_CACHE_HOME", folder.join("cache"));
+        let seen = Seen::from(command.output().unwrap());
+        assert_eq!(seen.status, Some(status), "{compiler} {words}: {seen:?}");
+        seen
+    };
+    // A compiler with a program before it.
+    for compiler in ["gcc", "env gcc", "clang"].into_iter().filter(|compiler| clang || *compiler != "clang") {
+        assert!(asked("cc", compiler, "-v", 0).err.contains("version"));
+        assert!(asked("cc", compiler, "", 1).err.contains("no input files"));
+        for words in [
+            "-Wall -Wextra -c fence.c",
+            "-fsyntax-only fence.c",
+            "@words",
+            "-c nothing.s",
+            "-S -D_FORTIFY_SOURCE=2 fence.c",
+            "-print-file-name=libc.so",
+            "-x c-header a.h -o a.h.gch",
+            "a.h",
+        ] {
+            let seen = asked("cc", compiler, &format!("-Werror {words}"), 0);
+            assert_eq!(seen.err, "", "{compiler} {words}");
+        }
+    }
+    if clang {
+        asked("cc", "clang", "-Werror --analyze fence.c", 0);
+    }
+    if Command::new("g++").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        let seen = asked("c++", "gcc", "-Werror -x c++-header a.hpp -o a.hpp.gch", 0);
+        assert_eq!(seen.err, "");
+        assert!(folder.join("a.hpp.gch").exists());
+    }
+}
+
+/// What a build asks for on its own account does not hide accesses: the optimiser, checks of sizes, and the sanitizer's
+/// own library.
+#[test]
+fn accesses_are_seen_whatever_a_build_asks_for() {
+    if !has_gcc("accesses_are_seen_whatever_a_build_asks_for") {
+        return;
+    }
+    let folder = fresh("native-keep");
+    let text = "#include <pthread.h>\n#include <string.h>\nchar a[64] = \"abc\", b[64]; volatile int n = 30, same;\n\
+                void *f(void *p) {\n#ifdef COMPARES\nsame = !memcmp(a, \"abc\", 4);\n#elif defined SETS\n\
+                memset(a, 0, 16);\n#else\nmemcpy(a, b, n);\n#endif\nreturn p; }\n\
+                int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); a[1] = 1; return pthread_join(t, 0); }\n";
+    std::fs::write(folder.join("copies.c"), text).unwrap();
+    let mut compilers = vec!["gcc".to_string()];
+    let clang = Command::new("sh").args(["-c", "command -v clang"]).output().unwrap();
+    if clang.status.success() {
+        let path = String::from_utf8(clang.stdout).unwrap();
+        std::os::unix::fs::symlink(path.trim(), folder.join("another")).unwrap();
+        compilers.push(folder.join("another").to_str().unwrap().to_string());
+    } else {
+        eprintln!("SKIPPED: accesses_are_seen_whatever_a_build_asks_for with clang: not installed");
+    }
+    let program = folder.join("copies");
+    for compiler in &compilers {
+        for words in [
+            "-D_FORTIFY_SOURCE=2 -fsanitize=thread",
+            "-Wp,-D_FORTIFY_SOURCE=2 -static-libtsan",
+            "-DSETS -fsanitize=bounds,thread -fno-sanitize=bounds",
+            "-DCOMPARES",
+        ] {
+            let mut compile = selvedge(&["cc", "-O2", "copies.c", "-o", "copies"]);
+            compile.args(words.split_whitespace()).current_dir(&folder);
+            compile.env("XDG_CACHE_HOME", folder.join("cache")).env("SELVEDGE_CC", compiler);
+            compile.env("SELVEDGE_KEEP_OPTIMISATION", "1");
+            let seen = Seen::from(compile.output().unwrap());
+            assert_eq!((seen.status, seen.err.as_str()), (Some(0), ""), "{compiler} {words}: {seen:?}");
+            let seen = run(&["check", program.to_str().unwrap()], 1);
+            assert!(seen.out.contains("data race on memory a"), "{compiler} {words}: {seen:?}");
+        }
+    }
 }
 
 const CHOOSER: &str = r#"
