@@ -146,7 +146,9 @@ pub fn compiler(compiler: &str, words: &[OsString]) -> io::Result<Command> {
     if !std::env::var("SELVEDGE_KEEP_OPTIMISATION").is_ok_and(|value| value == "1") {
         command.arg("-O0");
     }
-    // With it, other functions are called than those that are wrapped. Like this it is the last word, also where it is
+    // Or it would be the caller of a function who says that the function has ended.
+    command.arg("-fno-optimize-sibling-calls");
+    // With this macro, other functions are called than those that are wrapped. Like this it is the last word, also where it is
     // defined by `-Wp`.
     command.arg("-Wp,-U_FORTIFY_SOURCE");
     // Members of `std::string` are then compiled with the program, where they would be those of the library.
