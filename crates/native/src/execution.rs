@@ -7,6 +7,7 @@
 //! search that keeps doing so is answered step by step.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Decision, Location, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
@@ -24,6 +25,7 @@ use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order
 use crate::protocol::{self, ASKS, Answer, note, op, stop, tag};
 use crate::stuck;
 use crate::symbols::Symbols;
+use crate::told::Told;
 
 /// How the log goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +66,9 @@ pub(crate) struct NativeExecution<'a> {
     /// What may follow that, as far as it can be foreseen, and whether the search most likely ends it then.
     foreseen: Vec<u32>,
     ends: bool,
+    /// Whether people are told of it, and what the log has for that.
+    is_told: bool,
+    told: Told,
     /// Whether it is under way.
     live: bool,
     /// The thread whose step is being read.
@@ -113,6 +118,8 @@ impl<'a> NativeExecution<'a> {
             planned: Course::default(),
             foreseen: Vec::new(),
             ends: false,
+            is_told: false,
+            told: Told::default(),
             live: false,
             current: 0,
             step: Step::default(),
@@ -134,12 +141,14 @@ impl<'a> NativeExecution<'a> {
     fn begin(&mut self) -> Result<(), LaunchError> {
         self.mirror.clear();
         self.events.clear();
+        self.told.clear();
         self.live = true;
         self.position = 0;
         self.program.clear_output();
         let began = Instant::now();
         let is_left = self.core.as_mut().is_some_and(|core| core.is_left(began));
         let ends = self.ends && self.usual >= SHORT;
+        self.zygote.area.get().told.store(u32::from(self.is_told), Ordering::Relaxed);
         self.zygote.request(&self.planned, &self.foreseen, self.foresight > BLIND && !ends);
         self.wait();
         if let (true, Some(core)) = (is_left, &mut self.core) {
@@ -249,7 +258,8 @@ impl<'a> NativeExecution<'a> {
                     self.step.operation = protocol::Op::unpack(record[5]);
                     self.step.note = record[1] >> 32;
                     self.step.numbers = [record[6], record[7]];
-                    return Read::Stop(Box::new(self.stop(&record)));
+                    let place = self.told.place(0, &self.symbols);
+                    return Read::Stop(Box::new(self.stop(&record, place)));
                 }
                 tag::FULL => self.reply(Answer::GoOn),
                 _ => self.follow(number, &record),
@@ -307,7 +317,7 @@ impl<'a> NativeExecution<'a> {
                 let Some(thread) = self.mirror.threads.get_mut(index) else { return };
                 thread.pending = protocol::Op::unpack(record[1]);
                 thread.gate = gate;
-                thread.places = [record[5], record[6], record[7]];
+                thread.places = [self.told.place(record[5], &self.symbols), record[6], record[7]];
                 self.mirror.update(index);
             }
             tag::OPEN => {
@@ -361,7 +371,8 @@ impl<'a> NativeExecution<'a> {
                 (0..self.mirror.threads.len()).for_each(|thread| self.mirror.update(thread));
             }
             tag::ACCESS => {
-                let (cell, site) = (ObjectId::new(record[1] as u32), Site(record[3] as usize));
+                let cell = ObjectId::new(record[1] as u32);
+                let site = Site(self.told.place(record[3], &self.symbols) as usize);
                 self.events.push(match record[2] {
                     0 => LocalEvent::Read(cell, site),
                     _ => LocalEvent::Write(cell, site),
@@ -383,12 +394,12 @@ impl<'a> NativeExecution<'a> {
                 let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
                 thread.name = Some(String::from_utf8_lossy(name).into_owned());
             }
-            _ => {}
+            _ => self.told.follow(record),
         }
     }
 
-    /// What a record says that went wrong.
-    fn stop(&self, record: &protocol::Record) -> Stop {
+    /// What a record says that went wrong, and where in the program's own source, if that is known.
+    fn stop(&self, record: &protocol::Record, place: u64) -> Stop {
         let kind = match u64::from(record[1] as u32) {
             stop::ASSERTION => StopKind::Violation(ViolationKind::Assertion),
             stop::CRASH => StopKind::Violation(ViolationKind::Crash),
@@ -414,7 +425,8 @@ impl<'a> NativeExecution<'a> {
                 message.push_str(&format!("; {how} {}", calls.join(", called by ")));
             }
         }
-        Stop { kind, message, location: self.symbols.location(&places) }
+        let location = self.symbols.location(&[place]).or_else(|| self.symbols.location(&places));
+        Stop { kind, message, location }
     }
 
     /// The process has ended in the middle of a step.
@@ -541,6 +553,7 @@ impl Execution for NativeExecution<'_> {
         self.foreseen.clear();
         self.foreseen.extend(plan.foreseen.iter().map(|decision| answer(*decision).pack()));
         self.ends = plan.ends;
+        self.is_told = plan.is_told;
     }
 
     fn heeds_plans(&self) -> bool {

@@ -25,6 +25,7 @@
 //! | `mirror.rs` | threads and objects as the log tells of them |
 //! | `describe.rs` | steps and waits in words |
 //! | `symbols.rs` | source lines and names |
+//! | `told.rs` | what the log has more of an execution that people are told of |
 //! | `search.rs` | a strategy, and limits |
 //! | `stuck.rs` | what a program does that does not come back |
 
@@ -44,6 +45,7 @@ mod protocol;
 mod search;
 mod stuck;
 mod symbols;
+mod told;
 mod words;
 
 pub use ahead::Ahead;

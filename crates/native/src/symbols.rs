@@ -139,6 +139,12 @@ impl Symbols {
         first
     }
 
+    /// The first of these calls that is in the program's own source.
+    pub(crate) fn own(&self, calls: &[u64]) -> Option<u64> {
+        let is_own = |place: &Place| place.location.as_ref().is_some_and(|at| !is_of_the_system(&at.file));
+        calls.iter().copied().find(|call| *call != 0 && self.places(call - 1).iter().any(is_own))
+    }
+
     /// The name of the function at an address.
     pub(crate) fn function(&self, address: u64) -> Option<String> {
         let name = self.places(address).into_iter().rev().find_map(|place| place.function)?;
@@ -170,8 +176,11 @@ impl Symbols {
     }
 }
 
+/// Whether a file is a header of the system's or the compiler's, or of a library's own source.
 fn is_of_the_system(file: &str) -> bool {
-    file.starts_with("/usr/")
+    let is_own = file.starts_with("/usr/src/") && !file.starts_with("/usr/src/debug/");
+    file.starts_with("/usr/") && !is_own
+        || ["/include/c++/", "/lib/gcc/", "/lib/clang/"].iter().any(|folder| file.contains(folder))
         || file.starts_with("./nptl")
         || file.contains("/libstdc++-v3/")
         || file.starts_with("../")

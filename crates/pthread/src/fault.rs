@@ -9,6 +9,7 @@ use crate::protocol::{ASKS_WHERE, stop};
 use crate::runtime::{is_on, rt};
 use crate::site::{Frame, frame};
 use crate::sys::{self, SigAction, SignalStack, real};
+use crate::told;
 
 const SIGNALS: [(c_int, &[u8]); 6] = [
     // The C library itself does not call the `abort` that stands in for its own.
@@ -92,6 +93,7 @@ unsafe extern "C" fn given_up(_: c_int, _: *const u8, context: *mut u8) {
     let caller = CALLER.load(Ordering::Relaxed);
     // SAFETY: the kernel gives it, and has given that of the call, which is not over.
     let frame = unsafe { interrupted(if caller.is_null() { context } else { caller }) };
+    told::interrupted(frame);
     rt().stop(stop::GIVEN_UP, frame, &[]);
 }
 
@@ -104,14 +106,14 @@ unsafe extern "C" fn crashed(signal: c_int, information: *const u8, context: *mu
     }
     let name = SIGNALS.iter().find(|(number, _)| *number == signal).map_or(&b"signal"[..], |(_, name)| name);
     let mut digits = [0; 16];
-    let runtime = rt();
     let on_address: [&[u8]; 2] = match signal {
         11 | 7 if address < 4096 => [b" at a null pointer (address 0x", hexadecimal(address, &mut digits)],
         11 | 7 => [b" at address 0x", hexadecimal(address, &mut digits)],
         _ => [b"", b""],
     };
     let close: &[u8] = if (signal == 11 || signal == 7) && address < 4096 { b")" } else { b"" };
-    runtime.stop(stop::CRASH, frame, &[name, on_address[0], on_address[1], close]);
+    told::interrupted(frame);
+    rt().stop(stop::CRASH, frame, &[name, on_address[0], on_address[1], close]);
 }
 
 /// What `assert` calls.

@@ -12,6 +12,7 @@
 //! | `onward.rs` | how an execution goes on by itself |
 //! | `slot.rs` | which object a piece of the program's memory is |
 //! | `site.rs` | places in the program |
+//! | `told.rs` | what is around them, in executions that people are told of |
 //! | `coroutine.rs`, `shell.rs` | what a thread is made of, and passing from one to another |
 //! | `thread.rs`, `key.rs`, `cancel.rs`, `io.rs`, `signal.rs`, `cores.rs` | threads |
 //! | `unwind.rs`, `thread_local.rs` | what is done when a thread ends |
@@ -61,6 +62,7 @@ mod sys;
 mod thread;
 mod thread_local;
 mod time;
+mod told;
 mod tsan;
 mod unwind;
 mod verifier;

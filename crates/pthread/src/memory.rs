@@ -20,6 +20,7 @@ use crate::protocol::{Op, access, head, object, op, stop, tag};
 use crate::runtime::{Phase, rt, visible};
 use crate::site::{Frame, frame};
 use crate::sys::real;
+use crate::told;
 
 const BUCKETS: usize = 1 << 16;
 const CELLS: usize = 1 << 18;
@@ -181,6 +182,7 @@ fn note(cell: &mut Cell, me: u32, writes: bool, frame: Frame) {
         return;
     }
     (cell.last_thread, cell.last_step, cell.last_wrote) = (me, step, writes);
+    told::calls(rt(), frame);
     let place = frame.call as u64;
     rt().log([head(tag::ACCESS, 0), u64::from(cell.object), u64::from(writes), place, 0, 0, 0, 0]);
 }

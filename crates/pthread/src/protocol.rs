@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 pub(crate) const ASKS_WHERE: i32 = 24;
 
 /// The first word of the area: both sides are of the same version.
-pub(crate) const MAGIC: u32 = 0x5E1F_0008;
+pub(crate) const MAGIC: u32 = 0x5E1F_0009;
 
 /// The environment variable that gives the number of the file descriptor of the area.
 pub(crate) const AREA_VARIABLE: &str = "SELVEDGE_AREA";
@@ -67,6 +67,8 @@ pub(crate) struct Area {
     pub(crate) entry: AtomicU64,
     pub(crate) sections: [[AtomicU64; 2]; SECTIONS],
     pub(crate) section_count: AtomicU32,
+    /// Whether the execution is one that people are told of: the log has then also what is around each place.
+    pub(crate) told: AtomicU32,
     /// Whether a request means that all is over: the program's processes end.
     pub(crate) leaving: AtomicU32,
     /// The core that the program is to run on, and one; 0 if any.
@@ -188,6 +190,9 @@ pub(crate) mod tag {
     pub(crate) const NAME: u8 = 17;
     /// The thread need not wait any more for what it is about to do.
     pub(crate) const OPEN: u8 = 18;
+    /// Where people are told: the calls around the place in the next record that has one, from the inside out. What
+    /// there is no room for is in more of these.
+    pub(crate) const CALLS: u8 = 19;
 }
 
 /// In place of a decision: the program waits for one.

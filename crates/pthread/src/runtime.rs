@@ -24,6 +24,7 @@ use crate::protocol::{
 use crate::site::Frame;
 use crate::sys::{self, futex_wait, futex_wake, real};
 use crate::thread_local;
+use crate::told;
 use crate::unwind::Unwinding;
 
 /// Where an execution stands.
@@ -138,6 +139,8 @@ pub(crate) struct Runtime {
     time_passes: bool,
     /// Plain accesses to memory are steps.
     pub(crate) race_mode: bool,
+    /// People are told of the execution: what is around each place is logged.
+    pub(crate) is_told: bool,
     /// The values of `__VERIFIER_nondet_*`: the first, and how many there are.
     pub(crate) nondet: (i32, u32),
     /// How many steps were taken.
@@ -219,6 +222,7 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     exiting: false,
     time_passes: false,
     race_mode: false,
+    is_told: false,
     nondet: (0, 0),
     steps: 0,
     section: 0,
@@ -252,6 +256,7 @@ pub(crate) fn begin(area: *const Area, stack_top: usize) {
     runtime.plan_length = area.plan_length.load(Ordering::Relaxed) as usize;
     runtime.onward.begin(area);
     runtime.race_mode = area.race_mode.load(Ordering::Relaxed) != 0;
+    runtime.is_told = area.told.load(Ordering::Relaxed) != 0;
     runtime.nondet.0 = area.nondet_from.load(Ordering::Relaxed) as i32;
     runtime.nondet.1 = area.nondet_count.load(Ordering::Relaxed);
     runtime.phase = Phase::Running;
@@ -281,10 +286,11 @@ pub(crate) fn visible_when(operation: Op, gate: Gate, frame: Frame) -> bool {
     if runtime.phase == Phase::Leaving || runtime.threads[me as usize].atomic > 0 {
         return runtime.at_once(operation, gate, frame);
     }
+    told::calls(runtime, frame);
     let thread = &mut runtime.threads[me as usize];
     thread.pending = operation;
     thread.gate = gate;
-    let places = frame.places(thread.stack_top);
+    let places = frame.places::<3>(thread.stack_top);
     let record = [
         head(tag::PENDING, me),
         operation.pack(),
@@ -489,7 +495,10 @@ impl Runtime {
             }
         }
         area.text_length.store(length as u32, Ordering::Relaxed);
-        let places = frame.places(self.threads[self.current as usize].stack_top);
+        // What cannot be checked is not run again.
+        self.is_told |= kind == stop::UNSUPPORTED;
+        told::calls(self, frame);
+        let places = frame.places::<3>(self.threads[self.current as usize].stack_top);
         self.log([
             head(tag::STOP, self.current),
             kind | self.note << 32,

@@ -65,11 +65,12 @@ impl Frame {
 
     /// The place of the call, and those of the calls around it as far as they are easily found: in the executable if
     /// the call is from a library, and along the frame pointers if there are any. Zero where there is none.
-    pub(crate) fn places(self, stack_top: usize) -> [u64; 3] {
+    pub(crate) fn places<const N: usize>(self, stack_top: usize) -> [u64; N] {
+        let mut places = [0; N];
         if self.call == 0 {
-            return [0; 3];
+            return places;
         }
-        let mut places = [self.call as u64, 0, 0];
+        places[0] = self.call as u64;
         let mut count = 1;
         let code = CODE[0].load(Ordering::Relaxed)..CODE[1].load(Ordering::Relaxed);
         if !code.contains(&self.call) {
@@ -85,7 +86,7 @@ impl Frame {
             }
         }
         let (mut inner, mut outer) = (self.stack.saturating_sub(16), self.outer);
-        while count < 3 && outer > inner && outer + 16 <= stack_top && outer.is_multiple_of(8) {
+        while count < N && outer > inner && outer + 16 <= stack_top && outer.is_multiple_of(8) {
             // SAFETY: as above.
             let (next, call) = unsafe { (*(outer as *const usize), *((outer + 8) as *const usize)) };
             if !code.contains(&call) {

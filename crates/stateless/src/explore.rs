@@ -451,6 +451,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         self.execution.plan(&Plan {
             foreseen: &self.foresight.likely,
             ends: self.foresight.ends,
+            is_told: trace.is_some(),
             ..plan(prefix, &self.settings)
         });
         self.foresight.forget();

@@ -34,6 +34,8 @@ pub struct Plan<'a> {
     pub ends: bool,
     /// The fair bound that is in force.
     pub yields: Option<u32>,
+    /// Whether each of its steps will be described: then it may take its time to know where they are.
+    pub is_told: bool,
 }
 
 /// How a run most likely goes on after what is planned.

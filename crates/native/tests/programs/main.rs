@@ -10,5 +10,6 @@ mod generated;
 mod instrumented;
 mod jobs;
 mod papers;
+mod places;
 mod refused;
 mod software;

@@ -1,0 +1,121 @@
+//! What else is logged of an execution that people are told of: the calls around each place, as far as the stack can be
+//! unwound.
+//!
+//! A place in a header of C++'s library says little, and which code is from there only the controlling side knows. To
+//! unwind the stack takes longer than a step. So it is done where an execution is run again to be written down, and
+//! nowhere else.
+
+use std::cell::UnsafeCell;
+use std::ffi::{c_int, c_void};
+
+use crate::protocol::{Record, head, tag};
+use crate::runtime::{Runtime, rt};
+use crate::site::Frame;
+
+/// How many calls are looked at.
+const DEEPEST: usize = 126;
+
+/// The calls around one, from the inside out.
+struct Calls {
+    /// The innermost: what is further inside is the runtime's.
+    frame: Frame,
+    count: usize,
+    /// Where they return to, and where on the stack that is.
+    returns: [u64; DEEPEST],
+    slots: [usize; DEEPEST],
+}
+struct Shared(UnsafeCell<Calls>);
+// SAFETY: used by the current thread only; see the runtime's access protocol.
+unsafe impl Sync for Shared {}
+/// Those that were found last.
+static LAST: Shared = Shared(UnsafeCell::new(Calls {
+    frame: Frame::NONE,
+    count: 0,
+    returns: [0; DEEPEST],
+    slots: [0; DEEPEST],
+}));
+
+impl Calls {
+    /// Finds those around this one. A function that accesses memory again and again has the same calls around it each
+    /// time, and to see that they are still on the stack takes less than to unwind it.
+    fn find(&mut self, frame: Frame, stack_top: usize) {
+        let is_last = self.count > 0 && (self.frame.stack, self.frame.outer) == (frame.stack, frame.outer);
+        self.frame = frame;
+        if is_last && self.are_there(stack_top) {
+            self.returns[0] = frame.call as u64;
+            return;
+        }
+        self.count = 0;
+        // SAFETY: the function is of the right type, and takes these. Unwinding only reads the stack.
+        unsafe { _Unwind_Backtrace(each_frame, std::ptr::from_mut(self).cast()) };
+    }
+
+    fn are_there(&self, stack_top: usize) -> bool {
+        let (returns, slots) = (&self.returns[1..self.count], &self.slots[1..self.count]);
+        let stack = self.frame.stack..stack_top.saturating_sub(7);
+        returns.iter().zip(slots).all(|(at, slot)| {
+            // SAFETY: on the thread's stack, between the caller's frame and its beginning.
+            stack.contains(slot) && slot.is_multiple_of(8) && unsafe { *(*slot as *const u64) } == *at
+        })
+    }
+}
+
+unsafe extern "C-unwind" {
+    fn _Unwind_Backtrace(
+        each: extern "C-unwind" fn(*mut c_void, *mut c_void) -> c_int,
+        calls: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
+}
+
+extern "C-unwind" fn each_frame(context: *mut c_void, calls: *mut c_void) -> c_int {
+    const GO_ON: c_int = 0;
+    const ENOUGH: c_int = 4;
+    // SAFETY: the unwinder gives its context, and what it was given.
+    let (calls, at, stack) =
+        unsafe { (&mut *calls.cast::<Calls>(), _Unwind_GetIP(context), _Unwind_GetCFA(context)) };
+    if calls.count == 0 && at != calls.frame.call {
+        return GO_ON;
+    }
+    calls.returns[calls.count] = at as u64;
+    // The call has left it just below.
+    calls.slots[calls.count] = stack.wrapping_sub(8);
+    calls.count += 1;
+    if calls.count == DEEPEST { ENOUGH } else { GO_ON }
+}
+
+/// Logs the calls around a place, if people are told. What is logged next has the place itself.
+#[inline]
+pub(crate) fn calls(runtime: &mut Runtime, frame: Frame) {
+    if runtime.is_told && frame.call != 0 {
+        log_calls(runtime, frame);
+    }
+}
+
+#[cold]
+fn log_calls(runtime: &mut Runtime, frame: Frame) {
+    // SAFETY: see `Shared`.
+    let calls = unsafe { &mut *LAST.0.get() };
+    calls.find(frame, runtime.threads[runtime.current as usize].stack_top);
+    log_returns(runtime, &calls.returns[..calls.count]);
+}
+
+fn log_returns(runtime: &mut Runtime, returns: &[u64]) {
+    for part in returns.chunks(7) {
+        let mut record: Record = [head(tag::CALLS, 0), 0, 0, 0, 0, 0, 0, 0];
+        record[1..=part.len()].copy_from_slice(part);
+        runtime.log(record);
+    }
+}
+
+/// Logs the calls around where a signal has come that ends the execution. The stack may be in any state, and is not
+/// unwound: calls are found along the frame pointers.
+#[cold]
+pub(crate) fn interrupted(frame: Frame) {
+    let runtime = rt();
+    runtime.is_told = false;
+    let places = frame.places::<DEEPEST>(runtime.threads[runtime.current as usize].stack_top);
+    let count = places.iter().take_while(|place| **place != 0).count();
+    log_returns(runtime, &places[..count]);
+}
