@@ -1,5 +1,5 @@
 // Memory is freed while nothing says that the thread which reads it has done so.
-// expect: data-race preemptions=0 says=main writes it
+// expect: data-race preemptions=0 says=main frees it
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -22,7 +22,7 @@ use crate::describe::{Step, Words};
 use crate::kept::Course;
 use crate::launch::{NativeProgram, Zygote};
 use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order};
-use crate::protocol::{self, ASKS, Answer, note, op, stop, tag};
+use crate::protocol::{self, ASKS, Answer, how, note, op, stop, tag};
 use crate::stuck;
 use crate::symbols::Symbols;
 use crate::told::Told;
@@ -87,6 +87,9 @@ pub(crate) struct NativeExecution<'a> {
     /// Where the program and this side take turns.
     core: Option<Core>,
 }
+
+/// The bit of a [`Site`] that says that memory is freed there. No address of a program's has it.
+const FREES: usize = 1 << 63;
 
 /// To end an execution takes longer than to let one that is as short as this go on to its end.
 const SHORT: Duration = Duration::from_micros(100);
@@ -372,10 +375,11 @@ impl<'a> NativeExecution<'a> {
             }
             tag::ACCESS => {
                 let cell = ObjectId::new(record[1] as u32);
-                let site = Site(self.told.place(record[3], &self.symbols) as usize);
+                let place = self.told.place(record[3], &self.symbols) as usize;
                 self.events.push(match record[2] {
-                    0 => LocalEvent::Read(cell, site),
-                    _ => LocalEvent::Write(cell, site),
+                    how::READS => LocalEvent::Read(cell, Site(place)),
+                    how::FREES => LocalEvent::Write(cell, Site(place | FREES)),
+                    _ => LocalEvent::Write(cell, Site(place)),
                 });
             }
             tag::RETIRE => self.events.push(LocalEvent::Retire(ObjectId::new(record[1] as u32))),
@@ -394,7 +398,7 @@ impl<'a> NativeExecution<'a> {
                 let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
                 thread.name = Some(String::from_utf8_lossy(name).into_owned());
             }
-            _ => self.told.follow(record),
+            _ => self.told.follow(record, &self.symbols),
         }
     }
 
@@ -425,6 +429,7 @@ impl<'a> NativeExecution<'a> {
                 message.push_str(&format!("; {how} {}", calls.join(", called by ")));
             }
         }
+        message.extend(self.told.freed_before(&self.words()));
         let location = self.symbols.location(&[place]).or_else(|| self.symbols.location(&places));
         Stop { kind, message, location }
     }
@@ -697,7 +702,11 @@ impl Execution for NativeExecution<'_> {
     }
 
     fn locate(&self, site: Site) -> Option<Location> {
-        self.symbols.location(&[site.0 as u64])
+        self.symbols.location(&[(site.0 & !FREES) as u64])
+    }
+
+    fn frees(&self, site: Site) -> bool {
+        site.0 & FREES != 0
     }
 
     /// A thread waits for a signal that was given before: that is what is wrong, more than the deadlock.

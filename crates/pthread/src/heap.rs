@@ -13,6 +13,7 @@ use crate::protocol::stop;
 use crate::runtime::{Phase, rt};
 use crate::site::{Frame, frame};
 use crate::sys::{self, real};
+use crate::told;
 
 /// How many blocks rest, and how large each may be.
 const BLOCKS: usize = 128;
@@ -119,6 +120,7 @@ fn examine(address: usize, frame: Frame) -> Block {
 fn retire(block: *mut c_void, frame: Frame) -> bool {
     let address = block as usize;
     if queue().blocks.iter().any(|(at, size)| *at == address && *size > 0) {
+        told::stale(address);
         rt().stop(stop::DOUBLE_FREE, frame, &[b"memory is freed that was freed before"]);
     }
     let found = examine(address, frame);
@@ -130,6 +132,7 @@ fn retire(block: *mut c_void, frame: Frame) -> bool {
     // SAFETY: a block of the C library's, in use.
     let size = unsafe { sys::malloc_usable_size(block) };
     memory::retire(address, size, frame);
+    told::freed(address, size, frame);
     if found == Block::Elsewhere {
         return true;
     }
@@ -174,6 +177,7 @@ pub(crate) unsafe extern "C-unwind" fn realloc(block: *mut c_void, size: usize) 
     if !block.is_null() && rt().phase == Phase::Running {
         let frame = frame!();
         if queue().blocks.iter().any(|(at, size)| *at == block as usize && *size > 0) {
+            told::stale(block as usize);
             rt().stop(stop::USE_AFTER_FREE, frame, &[b"memory is resized after it was freed"]);
         }
         if size == 0 {

@@ -16,7 +16,7 @@ use std::ffi::{c_int, c_void};
 use std::ops::Range;
 
 use crate::heap;
-use crate::protocol::{Op, access, head, object, op, stop, tag};
+use crate::protocol::{Op, access, head, how, object, op, stop, tag};
 use crate::runtime::{Phase, rt, visible};
 use crate::site::{Frame, frame};
 use crate::sys::real;
@@ -169,22 +169,25 @@ fn note_atomic(address: usize, size: u32, writes: bool, frame: Frame) -> Option<
         }
         if cell.atomic_by == 0 || cell.atomic_by == me {
             cell.atomic_by = me;
-            note(cell, me, writes, frame);
+            note(cell, me, how(writes), frame);
         }
     }
     plain
 }
 
 /// Notes an access to a cell, unless it was noted within the same step.
-fn note(cell: &mut Cell, me: u32, writes: bool, frame: Frame) {
-    let step = rt().steps;
+fn note(cell: &mut Cell, me: u32, how: u64, frame: Frame) {
+    let (step, writes) = (rt().steps, how != how::READS);
     if cell.last_thread == me && cell.last_step == step && (cell.last_wrote || !writes) {
         return;
     }
     (cell.last_thread, cell.last_step, cell.last_wrote) = (me, step, writes);
     told::calls(rt(), frame);
-    let place = frame.call as u64;
-    rt().log([head(tag::ACCESS, 0), u64::from(cell.object), u64::from(writes), place, 0, 0, 0, 0]);
+    rt().log([head(tag::ACCESS, 0), u64::from(cell.object), how, frame.call as u64, 0, 0, 0, 0]);
+}
+
+fn how(writes: bool) -> u64 {
+    if writes { how::WRITES } else { how::READS }
 }
 
 /// An access to memory that was freed is a violation.
@@ -196,6 +199,7 @@ fn look_for_freed(address: usize, writes: bool, frame: Frame) {
         } else {
             b"memory is read after it was freed"
         };
+        told::stale(address);
         rt().stop(stop::USE_AFTER_FREE, frame, &[what]);
     }
 }
@@ -263,7 +267,7 @@ fn access_piece(address: usize, size: u32, writes: bool, may_be_step: bool, fram
         }
         // In race mode the step itself is the access.
         if !is_step || other != index {
-            note(cell, me, writes, frame);
+            note(cell, me, how(writes), frame);
         }
     }
 }
@@ -299,7 +303,7 @@ fn retire_at(at: usize, range: &Range<usize>, frame: Frame) {
                 _ => table.cells[before as usize - 1].next = cell.next,
             }
             if cell.size > 0 {
-                note(&mut table.cells[index as usize - 1], rt().current + 1, true, frame);
+                note(&mut table.cells[index as usize - 1], rt().current + 1, how::FREES, frame);
                 rt().log([head(tag::RETIRE, 0), u64::from(cell.object), 0, 0, 0, 0, 0, 0]);
             }
         } else {

@@ -178,7 +178,7 @@ pub(crate) mod tag {
     pub(crate) const EXIT: u8 = 11;
     /// The log is full and wants to be read.
     pub(crate) const FULL: u8 = 12;
-    /// A plain access to memory: 1: the cell; 2: whether it writes; 3: the place.
+    /// A plain access to memory: 1: the cell; 2: a [`super::how`]; 3: the place.
     pub(crate) const ACCESS: u8 = 13;
     /// A memory fence of an order (word 1).
     pub(crate) const FENCE: u8 = 14;
@@ -193,6 +193,18 @@ pub(crate) mod tag {
     /// Where people are told: the calls around the place in the next record that has one, from the inside out. What
     /// there is no room for is in more of these.
     pub(crate) const CALLS: u8 = 19;
+    /// Where people are told: the thread has freed a block. 1: its address; 2: its size; 3: the place.
+    pub(crate) const FREED: u8 = 20;
+    /// Where people are told: what goes wrong does in freed memory, at an address (1).
+    pub(crate) const STALE: u8 = 21;
+}
+
+/// What an access does.
+pub(crate) mod how {
+    pub(crate) const READS: u64 = 0;
+    pub(crate) const WRITES: u64 = 1;
+    /// Gives the memory back.
+    pub(crate) const FREES: u64 = 2;
 }
 
 /// In place of a decision: the program waits for one.

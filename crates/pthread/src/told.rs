@@ -1,5 +1,5 @@
 //! What else is logged of an execution that people are told of: the calls around each place, as far as the stack can be
-//! unwound.
+//! unwound, and where memory was freed.
 //!
 //! A place in a header of C++'s library says little, and which code is from there only the controlling side knows. To
 //! unwind the stack takes longer than a step. So it is done where an execution is run again to be written down, and
@@ -118,4 +118,22 @@ pub(crate) fn interrupted(frame: Frame) {
     let places = frame.places::<DEEPEST>(runtime.threads[runtime.current as usize].stack_top);
     let count = places.iter().take_while(|place| **place != 0).count();
     log_returns(runtime, &places[..count]);
+}
+
+/// A block was freed.
+pub(crate) fn freed(address: usize, size: usize, frame: Frame) {
+    let runtime = rt();
+    if runtime.is_told {
+        calls(runtime, frame);
+        let (by, place) = (head(tag::FREED, runtime.current), frame.call as u64);
+        runtime.log([by, address as u64, size as u64, place, 0, 0, 0, 0]);
+    }
+}
+
+/// What is about to be reported is wrong because the memory at this address was freed.
+pub(crate) fn stale(address: usize) {
+    let runtime = rt();
+    if runtime.is_told {
+        runtime.log([head(tag::STALE, 0), address as u64, 0, 0, 0, 0, 0, 0]);
+    }
 }

@@ -182,7 +182,11 @@ pub(crate) fn deadlock<E: Execution + ?Sized>(execution: &E) -> Stop {
 pub(crate) fn data_race<E: Execution + ?Sized>(explorer: &Explorer<'_, E>, race: &Race) -> Stop {
     let execution = &explorer.execution;
     let access = |epoch: &crate::race::Epoch, writes: bool| {
-        let what = if writes { "writes" } else { "reads" };
+        let what = match writes {
+            true if execution.frees(epoch.site) => "frees",
+            true => "writes",
+            false => "reads",
+        };
         let place = execution.locate(epoch.site).map_or_else(String::new, |place| format!(" at {place}"));
         format!("{} {what} it{place}", execution.thread_name(epoch.thread))
     };

@@ -147,6 +147,11 @@ pub trait Execution {
     /// The source location of a place.
     fn locate(&self, site: Site) -> Option<Location>;
 
+    /// Whether what was done there to a cell was to free it, which is as good as to write.
+    fn frees(&self, _site: Site) -> bool {
+        false
+    }
+
     /// For a run in which no thread can go on: something that went wrong before and was still on its way to
     /// be noticed, such as a panic that is unwinding.
     fn in_flight(&self) -> Option<Stop> {

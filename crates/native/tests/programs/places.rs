@@ -82,6 +82,21 @@ fn a_crash_in_a_container_is_where_it_is_used() {
 }
 
 #[test]
+fn who_has_freed_memory_is_said() {
+    if !has("gcc", "who_has_freed_memory_is_said") {
+        return;
+    }
+    let source = "examples/double_free.c";
+    let message = found(&compile(source, &[]), &[]).message;
+    assert!(message.contains("it was freed by drops 1 at "), "{message}");
+    assert!(message.contains(&at(source, "free(block)")) && message.ends_with(", in drops"), "{message}");
+    let source = "atomics/use_after_free.c";
+    let message = found(&instrument(source, &[]), &[]).message;
+    assert!(message.contains("it was freed by main at "), "{message}");
+    assert!(message.contains(&at(source, "free(block)")) && message.ends_with(", in main"), "{message}");
+}
+
+#[test]
 fn exceptions_are_where_they_are_thrown() {
     if !has("g++", "exceptions_are_where_they_are_thrown") {
         return;
