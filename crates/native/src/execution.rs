@@ -109,7 +109,7 @@ impl<'a> NativeExecution<'a> {
             core.enter();
             zygote.area.move_to(core.number());
         }
-        let symbols = Symbols::of_process(zygote.pid(), program.path());
+        let symbols = Symbols::of_process(zygote.pid());
         NativeExecution {
             program,
             zygote,
@@ -143,6 +143,7 @@ impl<'a> NativeExecution<'a> {
     /// Begins the execution that is planned, and reads up to its first point.
     fn begin(&mut self) -> Result<(), LaunchError> {
         self.mirror.clear();
+        self.symbols.forget_loaded();
         self.events.clear();
         self.told.clear();
         self.live = true;
@@ -398,7 +399,7 @@ impl<'a> NativeExecution<'a> {
                 let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
                 thread.name = Some(String::from_utf8_lossy(name).into_owned());
             }
-            _ => self.told.follow(record, &self.symbols),
+            _ => self.told.follow(record, &mut self.symbols),
         }
     }
 

@@ -321,10 +321,6 @@ impl NativeProgram {
         }
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     pub(crate) fn exit_status_matters(&self) -> bool {
         self.fails_by_status
     }

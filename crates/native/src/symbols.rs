@@ -2,21 +2,32 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
 use object::{Object as _, ObjectSymbol as _};
 use selvedge_core::Location;
 
-/// A part of a file that is mapped into the program.
-struct Mapping {
-    from: u64,
-    to: u64,
+/// A file that is mapped into the program: the executable, or a library.
+struct Module {
+    memory: Range<u64>,
+    /// The offset in the file of where its memory begins.
     offset: u64,
+    /// By how much its addresses are shifted.
+    shift: OnceCell<Option<u64>>,
     file: PathBuf,
 }
 
-/// A variable of the executable.
+impl Module {
+    fn shift(&self) -> Option<u64> {
+        *self.shift.get_or_init(|| shift(&self.file, self.memory.start, self.offset))
+    }
+}
+
+/// A variable of the program, as its file has it.
 struct Variable {
     address: u64,
     size: u64,
@@ -25,12 +36,13 @@ struct Variable {
 
 /// What is known of the program's code and variables.
 pub(crate) struct Symbols {
-    mappings: Vec<Mapping>,
-    /// By file: what reads its debug information, and by how much its addresses are shifted.
-    files: RefCell<HashMap<PathBuf, Option<(Loader, u64)>>>,
-    variables: OnceCell<Vec<Variable>>,
-    executable_shift: OnceCell<Option<u64>>,
-    executable: PathBuf,
+    /// In the order of their addresses.
+    modules: Vec<Module>,
+    /// What was loaded later, in an execution, the last at the end.
+    loaded: Vec<Module>,
+    /// By file: what reads its debug information.
+    files: RefCell<HashMap<PathBuf, Option<Loader>>>,
+    variables: RefCell<HashMap<PathBuf, Vec<Variable>>>,
     places: RefCell<HashMap<u64, Vec<Place>>>,
     directory: Option<PathBuf>,
 }
@@ -44,7 +56,7 @@ pub(crate) struct Place {
 
 impl Symbols {
     /// Reads what is mapped into a process.
-    pub(crate) fn of_process(pid: u32, executable: &Path) -> Self {
+    pub(crate) fn of_process(pid: u32) -> Self {
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
         let mappings = maps.lines().filter_map(|line| {
             let mut words = line.split_whitespace();
@@ -52,21 +64,51 @@ impl Symbols {
             let offset = words.nth(1)?;
             let file = line.find('/').map(|at| PathBuf::from(&line[at..]))?;
             let number = |text| u64::from_str_radix(text, 16).ok();
-            Some(Mapping { from: number(from)?, to: number(to)?, offset: number(offset)?, file })
+            let memory = number(from)?..number(to)?;
+            Some(Module { memory, offset: number(offset)?, shift: OnceCell::new(), file })
         });
+        let mut modules: Vec<Module> = Vec::new();
+        for mapping in mappings {
+            match modules.last_mut() {
+                Some(last) if last.file == mapping.file => last.memory.end = mapping.memory.end,
+                _ => modules.push(mapping),
+            }
+        }
         Symbols {
-            mappings: mappings.collect(),
+            modules,
+            loaded: Vec::new(),
             files: RefCell::default(),
-            variables: OnceCell::new(),
-            executable_shift: OnceCell::new(),
-            executable: executable.to_path_buf(),
+            variables: RefCell::default(),
             places: RefCell::default(),
             directory: std::env::current_dir().ok(),
         }
     }
 
-    fn mapping(&self, address: u64) -> Option<&Mapping> {
-        self.mappings.iter().find(|mapping| (mapping.from..mapping.to).contains(&address))
+    /// An execution has loaded a library, with this part of its path from there on.
+    pub(crate) fn loaded(&mut self, from: u32, memory: Range<u64>, shift: u64, path: &[u8]) {
+        let path = path.split(|byte| *byte == 0).next().unwrap_or_default();
+        let path = OsStr::from_bytes(path);
+        if from == 0 {
+            let shift = OnceCell::from(Some(shift));
+            self.loaded.push(Module { memory, offset: 0, shift, file: path.into() });
+        } else if let Some(module) = self.loaded.last_mut() {
+            module.file.as_mut_os_string().push(path);
+        }
+        self.places.borrow_mut().clear();
+    }
+
+    /// Another execution begins: it has not loaded anything.
+    pub(crate) fn forget_loaded(&mut self) {
+        if !self.loaded.is_empty() {
+            self.loaded.clear();
+            self.places.borrow_mut().clear();
+        }
+    }
+
+    /// The file that an address is from. Not all variables of a file are in what is mapped from it: they come after that.
+    fn module(&self, address: u64) -> Option<&Module> {
+        let loaded = self.loaded.iter().rfind(|module| module.memory.contains(&address));
+        loaded.or_else(|| self.modules.iter().rfind(|module| module.memory.start <= address))
     }
 
     /// The functions that are active at an address, the innermost first.
@@ -83,14 +125,11 @@ impl Symbols {
     }
 
     fn look_up(&self, address: u64) -> Option<Vec<Place>> {
-        let mapping = self.mapping(address)?;
+        let module = self.module(address).filter(|module| module.memory.contains(&address))?;
         let mut files = self.files.borrow_mut();
-        let file = files.entry(mapping.file.clone()).or_insert_with(|| {
-            let loader = Loader::new(&mapping.file).ok()?;
-            Some((loader, shift(&mapping.file, mapping)?))
-        });
-        let (loader, shift) = file.as_ref()?;
-        let address = address.wrapping_sub(*shift);
+        let file = files.entry(module.file.clone()).or_insert_with(|| Loader::new(&module.file).ok());
+        let loader = file.as_ref()?;
+        let address = address.wrapping_sub(module.shift()?);
         let mut places = Vec::new();
         if let Ok(mut frames) = loader.find_frames(address) {
             while let Ok(Some(frame)) = frames.next() {
@@ -154,13 +193,11 @@ impl Symbols {
 
     /// The variable at an address, with an index if it is one of several: `forks[2]`.
     pub(crate) fn variable(&self, address: u64, size: u64) -> Option<String> {
-        // Not all of its variables are in what is mapped from the file.
-        let shift = *self.executable_shift.get_or_init(|| {
-            let mapping = self.mappings.iter().find(|mapping| mapping.file == self.executable)?;
-            shift(&mapping.file, mapping)
-        });
-        let address = address.wrapping_sub(shift?);
-        let variables = self.variables.get_or_init(|| variables(&self.executable).unwrap_or_default());
+        let module = self.module(address)?;
+        let address = address.wrapping_sub(module.shift()?);
+        let mut files = self.variables.borrow_mut();
+        let variables =
+            files.entry(module.file.clone()).or_insert_with(|| variables(&module.file).unwrap_or_default());
         let found = variables
             .iter()
             .find(|variable| (variable.address..variable.address + variable.size).contains(&address))?;
@@ -186,19 +223,19 @@ fn is_of_the_system(file: &str) -> bool {
         || file.starts_with("../")
 }
 
-/// What is to be subtracted from an address in the mapping to get one as the file has them.
-fn shift(path: &Path, mapping: &Mapping) -> Option<u64> {
+/// What is to be subtracted from an address to get one as the file has them, where the file is mapped to an address from
+/// an offset on.
+fn shift(path: &Path, from: u64, offset: u64) -> Option<u64> {
     use object::{ObjectSegment as _, read::File};
     let data = std::fs::read(path).ok()?;
     let file = File::parse(&*data).ok()?;
-    let offset = mapping.offset;
     let segment = file.segments().find(|segment| {
         let (at, length) = segment.file_range();
         // Mappings begin at pages.
         (at & !0xFFF) <= offset && offset < at + length.max(1)
     })?;
     let (at, _) = segment.file_range();
-    Some(mapping.from.wrapping_sub(segment.address().wrapping_add(offset).wrapping_sub(at)))
+    Some(from.wrapping_sub(segment.address().wrapping_add(offset).wrapping_sub(at)))
 }
 
 fn variables(path: &Path) -> Option<Vec<Variable>> {

@@ -30,10 +30,14 @@ impl Told {
         self.stale = None;
     }
 
-    pub(crate) fn follow(&mut self, record: &Record, symbols: &Symbols) {
+    pub(crate) fn follow(&mut self, record: &Record, symbols: &mut Symbols) {
         let number = (record[0] >> 32) as u32;
         match record[0] as u8 {
             tag::CALLS => self.calls.extend(record[1..].iter().filter(|call| **call != 0)),
+            tag::LOADED => {
+                let path: Vec<u8> = record[4..].iter().flat_map(|word| word.to_le_bytes()).collect();
+                symbols.loaded(number, record[1]..record[2], record[3], &path);
+            }
             tag::FREED => {
                 let place = self.place(record[3], symbols);
                 let memory = record[1]..record[1].saturating_add(record[2]);

@@ -193,10 +193,14 @@ pub(crate) mod tag {
     /// Where people are told: the calls around the place in the next record that has one, from the inside out. What
     /// there is no room for is in more of these.
     pub(crate) const CALLS: u8 = 19;
+    /// Where people are told: a library that was loaded since the execution began. 1 and 2: its memory, from and to; 3:
+    /// by how much its addresses are shifted; 4 to 7: a part of its path. In the upper half of word 0 where that begins
+    /// in the path, which ends with a byte that is 0.
+    pub(crate) const LOADED: u8 = 20;
     /// Where people are told: the thread has freed a block. 1: its address; 2: its size; 3: the place.
-    pub(crate) const FREED: u8 = 20;
+    pub(crate) const FREED: u8 = 21;
     /// Where people are told: what goes wrong does in freed memory, at an address (1).
-    pub(crate) const STALE: u8 = 21;
+    pub(crate) const STALE: u8 = 22;
 }
 
 /// What an access does.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::protocol::{AREA_VARIABLE, Area, BIND_MARK, MAGIC, turn};
 use crate::runtime::{self, begin, rt};
 use crate::sys::{self, futex_wait, futex_wake, real};
-use crate::{again, cancel, cores, coroutine, fault, heap, shell, site, thread, thread_local, verifier};
+use crate::{again, cancel, cores, coroutine, fault, heap, shell, site, thread, thread_local, told, verifier};
 
 type Main = unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
@@ -77,6 +77,7 @@ unsafe extern "C-unwind" fn controlled_main(
     unsafe { sys::free(std::hint::black_box(sys::malloc(HEAP))) };
     sys::find_all();
     fault::catch_terminate();
+    told::prepare();
     shell::prepare();
     cores::prepare();
     serve(area, may_reuse);

@@ -120,6 +120,8 @@ pub(crate) struct DlInfo {
     pub(crate) name: *const c_char,
     pub(crate) headers: *const ProgramHeader,
     pub(crate) count: u16,
+    /// How often something was loaded.
+    pub(crate) loads: u64,
 }
 
 /// `Elf64_Phdr`.

@@ -1,5 +1,5 @@
 //! What else is logged of an execution that people are told of: the calls around each place, as far as the stack can be
-//! unwound, and where memory was freed.
+//! unwound, the libraries that were loaded, and where memory was freed.
 //!
 //! A place in a header of C++'s library says little, and which code is from there only the controlling side knows. To
 //! unwind the stack takes longer than a step. So it is done where an execution is run again to be written down, and
@@ -7,10 +7,12 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::protocol::{Record, head, tag};
 use crate::runtime::{Runtime, rt};
 use crate::site::Frame;
+use crate::sys;
 
 /// How many calls are looked at.
 const DEEPEST: usize = 126;
@@ -95,6 +97,7 @@ pub(crate) fn calls(runtime: &mut Runtime, frame: Frame) {
 
 #[cold]
 fn log_calls(runtime: &mut Runtime, frame: Frame) {
+    libraries(runtime);
     // SAFETY: see `Shared`.
     let calls = unsafe { &mut *LAST.0.get() };
     calls.find(frame, runtime.threads[runtime.current as usize].stack_top);
@@ -114,10 +117,71 @@ fn log_returns(runtime: &mut Runtime, returns: &[u64]) {
 #[cold]
 pub(crate) fn interrupted(frame: Frame) {
     let runtime = rt();
-    runtime.is_told = false;
+    if std::mem::take(&mut runtime.is_told) {
+        libraries(runtime);
+    }
     let places = frame.places::<DEEPEST>(runtime.threads[runtime.current as usize].stack_top);
     let count = places.iter().take_while(|place| **place != 0).count();
     log_returns(runtime, &places[..count]);
+}
+
+/// How often something had been loaded when this was last looked at.
+static LOADS: AtomicU64 = AtomicU64::new(0);
+
+fn loads() -> u64 {
+    extern "C" fn first(info: *mut sys::DlInfo, _: usize, loads: *mut c_void) -> c_int {
+        // SAFETY: the loader gives valid information, and what it was given.
+        unsafe { *loads.cast::<u64>() = (*info).loads };
+        1
+    }
+    let mut loads = 0_u64;
+    // SAFETY: the callback takes what the loader gives, and this.
+    unsafe { sys::dl_iterate_phdr(first, (&raw mut loads).cast()) };
+    loads
+}
+
+/// Called before executions are forked: what is loaded by then the controlling side knows.
+pub(crate) fn prepare() {
+    LOADS.store(loads(), Ordering::Relaxed);
+}
+
+/// Logs what is loaded, if that has changed.
+fn libraries(runtime: &mut Runtime) {
+    extern "C" fn each(info: *mut sys::DlInfo, _: usize, runtime: *mut c_void) -> c_int {
+        const LOAD: u32 = 1;
+        // SAFETY: the loader gives what it was given.
+        let (info, runtime) = unsafe { (&*info, &mut *runtime.cast::<Runtime>()) };
+        // SAFETY: the loader gives valid headers, and a C string.
+        let (headers, path) = unsafe {
+            let length = sys::strlen(info.name) + 1;
+            let headers = std::slice::from_raw_parts(info.headers, usize::from(info.count));
+            (headers, std::slice::from_raw_parts(info.name.cast::<u8>(), length))
+        };
+        let parts = || headers.iter().filter(|header| header.kind == LOAD);
+        let from = parts().map(|part| part.address).min().unwrap_or(0);
+        let to = parts().map(|part| part.address + part.memory_size).max().unwrap_or(0);
+        // The executable has no name.
+        if path.len() == 1 || from == to {
+            return 0;
+        }
+        let base = info.base as u64;
+        for (index, part) in path.chunks(32).enumerate() {
+            let mut bytes = [0_u8; 32];
+            bytes[..part.len()].copy_from_slice(part);
+            let mut record: Record =
+                [head(tag::LOADED, 32 * index as u32), base + from, base + to, base, 0, 0, 0, 0];
+            for (word, bytes) in record[4..].iter_mut().zip(bytes.as_chunks::<8>().0) {
+                *word = u64::from_le_bytes(*bytes);
+            }
+            runtime.log(record);
+        }
+        0
+    }
+    let loads = loads();
+    if LOADS.swap(loads, Ordering::Relaxed) != loads {
+        // SAFETY: the callback takes what the loader gives, and the runtime, which nobody else uses meanwhile.
+        unsafe { sys::dl_iterate_phdr(each, std::ptr::from_mut(runtime).cast()) };
+    }
 }
 
 /// A block was freed.

@@ -81,6 +81,24 @@ fn a_crash_in_a_container_is_where_it_is_used() {
     assert_at(violation.location.as_ref(), source, "// the crash");
 }
 
+/// What is loaded by an execution is not in the process that it is forked from.
+#[test]
+fn places_and_variables_of_loaded_libraries_are_named() {
+    if !has("g++", "places_and_variables_of_loaded_libraries_are_named") {
+        return;
+    }
+    let source = "places/library.cpp";
+    let library = instrument(source, &["-shared", "-fPIC"]);
+    let program = instrument("places/loads.c", &["-ldl"]);
+    let violation = found(&program, &[library.to_str().unwrap()]);
+    assert_eq!(violation.kind.name(), "data-race", "{violation:?}");
+    assert_at(violation.location.as_ref(), source, "// the race");
+    assert!(violation.message.contains("memory count:"), "{}", violation.message);
+    assert_eq!(violation.message.matches(&at(source, "// the race")).count(), 2, "{}", violation.message);
+    let lock = violation.trace.steps.iter().find(|step| step.op == "lock mutex count_lock").expect("a lock");
+    assert_at(lock.location.as_ref(), source, "// the lock");
+}
+
 #[test]
 fn who_has_freed_memory_is_said() {
     if !has("gcc", "who_has_freed_memory_is_said") {
