@@ -20,7 +20,7 @@ use crate::area::{SharedArea, memory_file};
 use crate::cores::Core;
 use crate::execution::NativeExecution;
 use crate::kept::Course;
-use crate::protocol::{self, AREA_VARIABLE, ASKS_WHERE, BIND_MARK, onward};
+use crate::protocol::{self, AREA_VARIABLE, ASKS_WHERE, BIND_MARK, CPP, onward};
 
 /// The runtime, as `build.rs` has built it.
 pub(crate) const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libselvedge_pthread.so"));
@@ -57,6 +57,8 @@ pub struct NativeProgram {
     fails_by_status: bool,
     /// It calls `pthread_cancel`.
     cancels: bool,
+    /// Where it has the functions of C++'s library, if that is linked into it.
+    cpp: [u64; CPP.len()],
     /// It is compiled to tell of every access to memory.
     is_instrumented: bool,
     /// What the last execution has printed.
@@ -95,6 +97,7 @@ impl NativeProgram {
             input: None,
             fails_by_status: false,
             cancels: found.cancels,
+            cpp: found.cpp,
             is_instrumented: found.is_instrumented,
             output,
             patience: Duration::from_secs(20),
@@ -194,6 +197,7 @@ impl NativeProgram {
             input: self.input.clone(),
             fails_by_status: self.fails_by_status,
             cancels: self.cancels,
+            cpp: self.cpp,
             is_instrumented: self.is_instrumented,
             output: memory_file(c"selvedge output")?,
             patience: self.patience,
@@ -257,6 +261,9 @@ impl NativeProgram {
         area.get().nondet_count.store(to.abs_diff(from) + 1, Ordering::Relaxed);
         area.get().cancels.store(u32::from(self.cancels), Ordering::Relaxed);
         self.sections.write(area.get());
+        for (place, function) in area.get().cpp.iter().zip(self.cpp) {
+            place.store(function, Ordering::Relaxed);
+        }
         let mut runtime =
             memory_file(c"selvedge runtime").map_err(|error| failed("no memory for the runtime", &error))?;
         runtime.write_all(RUNTIME).map_err(|error| failed("no memory for the runtime", &error))?;
@@ -508,6 +515,7 @@ impl Sections {
 struct Found {
     cancels: bool,
     sections: Sections,
+    cpp: [u64; CPP.len()],
     is_instrumented: bool,
     has_openmp: bool,
     suspects: Vec<String>,
@@ -581,9 +589,17 @@ fn examine(data: &[u8]) -> Result<Found, String> {
         let asked: Vec<_> = names.iter().copied().filter(|name| asks(name)).collect();
         (!asked.is_empty()).then(|| format!("{what} ({})", asked.join(", ")))
     });
+    let mut cpp = [0; CPP.len()];
+    for symbol in file.symbols().filter(|symbol| symbol.is_definition()) {
+        let name = symbol.name_bytes().unwrap_or_default();
+        if let Some(number) = CPP.iter().position(|function| function.to_bytes() == name) {
+            cpp[number] = symbol.address();
+        }
+    }
     Ok(Found {
         cancels: asks("pthread_cancel"),
         sections: Sections::of(&file)?,
+        cpp,
         is_instrumented: asks("__tsan_init"),
         // gcc's and clang's.
         has_openmp: asks_for(&|name| name.starts_with("GOMP_parallel") || name.starts_with("__kmpc_fork")),

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use crate::again;
-use crate::protocol::{ASKS_WHERE, stop};
+use crate::protocol::{ASKS_WHERE, Area, CPP, stop};
 use crate::runtime::{is_on, rt};
 use crate::site::{Frame, frame};
 use crate::sys::{self, SigAction, SignalStack, real};
@@ -145,26 +145,30 @@ pub(crate) unsafe extern "C-unwind" fn __assert_fail(
 static TERMINATES: AtomicBool = AtomicBool::new(false);
 static BEFORE: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Whether the program has C++'s library.
-static CPP: AtomicBool = AtomicBool::new(false);
+/// The functions [`CPP`], if the program has C++'s library.
+static FOUND: [AtomicPtr<c_void>; CPP.len()] = [const { AtomicPtr::new(std::ptr::null_mut()) }; CPP.len()];
 
-pub(crate) fn set_cpp() {
-    CPP.store(true, Ordering::Relaxed);
+/// Finds C++'s library: in the executable, whose addresses are shifted by so much, or in what is loaded.
+pub(crate) fn find_cpp(area: &Area, shift: usize, is_loaded: bool) {
+    for ((name, linked), found) in CPP.iter().zip(&area.cpp).zip(&FOUND) {
+        let linked = linked.load(Ordering::Relaxed) as usize;
+        let function = match linked {
+            0 if !is_loaded => std::ptr::null_mut(),
+            // SAFETY: a C string; a null handle means everything that is loaded.
+            0 => unsafe { sys::dlsym(std::ptr::null_mut(), name.as_ptr()) },
+            _ => (shift + linked) as *mut c_void,
+        };
+        found.store(function, Ordering::Relaxed);
+    }
 }
 
-/// A function of C++'s library, if the program has that.
-fn cpp(name: &CStr) -> Option<*mut c_void> {
-    if !CPP.load(Ordering::Relaxed) {
-        return None;
-    }
-    // SAFETY: a C string; a null handle means everything that is loaded.
-    let found = unsafe { sys::dlsym(std::ptr::null_mut(), name.as_ptr()) };
-    (!found.is_null()).then_some(found)
+fn cpp(number: usize) -> Option<*mut c_void> {
+    Some(FOUND[number].load(Ordering::Relaxed)).filter(|function| !function.is_null())
 }
 
 /// Makes it known when C++ gives up: `abort`, which it calls then, is called by programs too.
 pub(crate) fn catch_terminate() {
-    if let Some(set) = cpp(c"_ZSt13set_terminatePFvvE") {
+    if let Some(set) = cpp(0) {
         // SAFETY: `std::set_terminate` takes a function and gives the one before.
         unsafe {
             let set: unsafe extern "C-unwind" fn(unsafe extern "C-unwind" fn()) -> *mut c_void =
@@ -187,8 +191,8 @@ unsafe extern "C-unwind" fn terminated() {
 
 /// The type of the exception that is being handled, as the source has it.
 fn exception_type() -> Option<&'static [u8]> {
-    let current = cpp(c"__cxa_current_exception_type")?;
-    let demangle = cpp(c"__cxa_demangle")?;
+    let current = cpp(1)?;
+    let demangle = cpp(2)?;
     // SAFETY: the functions are of the C++ ABI. A `std::type_info` has a pointer to its name after that to its virtual
     // table. What is demangled is allocated, and left to the end of the process, which is near.
     unsafe {

@@ -24,6 +24,11 @@ pub(crate) const AREA_VARIABLE: &str = "SELVEDGE_AREA";
 /// The environment variable that says that `LD_BIND_NOW` is not the user's.
 pub(crate) const BIND_MARK: &std::ffi::CStr = c"SELVEDGE_BIND_NOW";
 
+/// The functions of C++'s library that tell of an exception which nobody catches: to be told when one is, its type, and
+/// that as the source has it.
+pub(crate) const CPP: [&std::ffi::CStr; 3] =
+    [c"_ZSt13set_terminatePFvvE", c"__cxa_current_exception_type", c"__cxa_demangle"];
+
 /// How many decisions can be planned; later ones are asked for.
 pub(crate) const PLAN: usize = 1 << 16;
 /// How many records the log has room for. When it is full the program waits until it has been read.
@@ -67,6 +72,8 @@ pub(crate) struct Area {
     pub(crate) entry: AtomicU64,
     pub(crate) sections: [[AtomicU64; 2]; SECTIONS],
     pub(crate) section_count: AtomicU32,
+    /// Where the executable has the functions [`CPP`], as its file has it; 0 where it does not.
+    pub(crate) cpp: [AtomicU64; 3],
     /// Whether the execution is one that people are told of: the log has then also what is around each place.
     pub(crate) told: AtomicU32,
     /// Whether a request means that all is over: the program's processes end.

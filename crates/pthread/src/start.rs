@@ -53,7 +53,7 @@ unsafe extern "C-unwind" fn controlled_main(
         return unsafe { main(argc, argv, environment) };
     };
     forget_environment();
-    find_code();
+    find_code(area);
     cancel::set_used(area.cancels.load(Ordering::Relaxed) != 0);
     verifier::set_functions(area);
     // One heap for all threads: addresses do not depend on how the system schedules, and a thread costs less.
@@ -158,21 +158,25 @@ fn forget_environment() {
     }
 }
 
-/// Finds the executable's code and its end, the unwinder's code, and whether there is C++'s library.
-fn find_code() {
+/// Finds the executable's code and its end, the unwinder's code, and C++'s library.
+fn find_code(area: &Area) {
+    /// By how much the addresses of the executable are shifted, once it was seen, and whether C++'s library was.
+    struct Seen {
+        shift: Option<usize>,
+        has_cpp: bool,
+    }
     extern "C" fn each(info: *mut sys::DlInfo, _: usize, seen: *mut c_void) -> c_int {
         const LOAD: u32 = 1;
         const EXECUTE: u32 = 1;
         // SAFETY: the loader gives valid headers.
         unsafe {
-            let info = &*info;
+            let (info, seen) = (&*info, &mut *seen.cast::<Seen>());
             // The first is the executable.
-            let is_first = !std::mem::replace(&mut *seen.cast::<bool>(), true);
+            let is_first = seen.shift.is_none();
+            seen.shift.get_or_insert(info.base);
             let name = std::slice::from_raw_parts(info.name.cast::<u8>(), sys::strlen(info.name));
             let is_unwinder = name.windows(8).any(|window| window == b"libgcc_s");
-            if name.windows(9).any(|window| window == b"libstdc++") {
-                fault::set_cpp();
-            }
+            seen.has_cpp |= name.windows(9).any(|window| window == b"libstdc++");
             for index in 0..usize::from(info.count) {
                 let header = &*info.headers.add(index);
                 let from = info.base + header.address as usize;
@@ -192,9 +196,10 @@ fn find_code() {
         }
         0
     }
-    let mut seen = false;
+    let mut seen = Seen { shift: None, has_cpp: false };
     // SAFETY: the callback takes what the loader gives, and this.
     unsafe { sys::dl_iterate_phdr(each, (&raw mut seen).cast()) };
+    fault::find_cpp(area, seen.shift.unwrap_or(0), seen.has_cpp);
 }
 
 /// How often in a row processes may not do for a second execution, before that is not tried any more.

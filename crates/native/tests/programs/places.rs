@@ -115,11 +115,14 @@ fn who_has_freed_memory_is_said() {
 }
 
 #[test]
-fn exceptions_are_where_they_are_thrown() {
+fn exceptions_are_where_they_are_thrown_also_with_the_library_in_the_executable() {
     if !has("g++", "exceptions_are_where_they_are_thrown") {
         return;
     }
     let source = "examples/exception.cpp";
-    let violation = found(&compile(source, &[]), &[]);
-    assert_at(violation.location.as_ref(), source, "throw ");
+    for flags in [&[][..], &["-static-libstdc++"], &["-static-libstdc++", "-static-libgcc"]] {
+        let violation = found(&compile(source, flags), &[]);
+        assert!(violation.message.contains("an exception is not caught: "), "{flags:?} {violation:?}");
+        assert_at(violation.location.as_ref(), source, "throw ");
+    }
 }
