@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use selvedge_core::Schedule;
+use selvedge_stateless::strategy::Bound;
 
 use crate::value::{Memory, Range, Time};
 
@@ -81,10 +82,10 @@ pub(crate) struct Options {
     /// Executions in which no thread yields N times more than one that could run instead
     #[arg(long, value_name = "N")]
     pub(crate) yields: Option<u32>,
-    /// Executions with at most N departures from a round-robin scheduler
+    /// Executions with at most N departures from a round-robin scheduler (by the strategy delay)
     #[arg(long, value_name = "N")]
     pub(crate) delays: Option<u32>,
-    /// Executions of at most N steps
+    /// Executions of at most N steps (of Rust programs and executables by the strategy depth)
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<u32>,
     /// Search at the given bound at once, not from 0 up to it
@@ -165,6 +166,19 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// The bounds of the stateless engine that were given.
+    pub(crate) fn bounds(&self) -> Vec<Bound> {
+        [
+            (Bound::Preemptions, self.preemptions),
+            (Bound::Yields, self.yields),
+            (Bound::Delays, self.delays),
+            (Bound::Depth, self.depth),
+        ]
+        .into_iter()
+        .filter_map(|(bound, given)| given.map(|_| bound))
+        .collect()
+    }
+
     /// The options that were given, as they are written on the command line, with their values.
     pub(crate) fn given(&self) -> Vec<(&'static str, Option<String>)> {
         let flag = |name, on: bool| on.then_some((name, None));

@@ -9,9 +9,10 @@ mod symbolic;
 
 use std::path::Path;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use selvedge_core::Schedule;
 use selvedge_report::{Origin, Report};
+use selvedge_stateless::strategy::Named;
 
 use crate::args::Options;
 use crate::output::Status;
@@ -60,6 +61,19 @@ impl FrontEnd {
     fn has(&self, option: &str) -> bool {
         self.options.iter().any(|group| group.contains(&option))
     }
+}
+
+/// The strategy of the stateless engine that the options choose, by its name or by a bound. What it would not heed is refused,
+/// unless one schedule is run again: that has its bounds in itself.
+fn strategy(request: &Request<'_>) -> anyhow::Result<Named> {
+    let options = request.options;
+    let chosen = options.strategy.as_deref().map(|name| name.parse::<Named>()).transpose();
+    let chosen = chosen.map_err(|error| anyhow!("--strategy: {error}"))?;
+    if request.replay.is_some() {
+        return Ok(chosen.unwrap_or_default());
+    }
+    Named::within(chosen, Named::default(), &options.bounds())
+        .map_err(|error| anyhow!("--{}: {error}", error.bound.name()))
 }
 
 /// The compiler of a source file of C or C++.

@@ -252,12 +252,12 @@ impl Checker {
     where
         F: Fn() + Send + Sync + 'static,
     {
-        let environment = match Environment::read() {
-            Ok(environment) => environment,
+        let read = Environment::read().and_then(|environment| Ok((self.with(&environment)?, environment)));
+        let (checker, environment) = match read {
+            Ok(read) => read,
             Err(message) => panic!("{message}"),
         };
         let quiet = environment.quiet;
-        let checker = self.with(&environment);
         let allow = checker.allow_inconclusive || checker.strategy.samples();
         let subject = checker.subject();
         let outcome = match checker.run(&f, &environment) {
@@ -299,18 +299,20 @@ impl Checker {
     ///
     /// # Errors
     /// When the closure cannot be checked: it is not deterministic, or a schedule to replay does not fit it;
-    /// or when a variable in the environment is wrong.
+    /// or when a variable in the environment is wrong, or a bound that the strategy does not heed.
     pub fn try_explore<F>(self, f: F) -> Result<Outcome, Error>
     where
         F: Fn() + Send + Sync + 'static,
     {
-        let environment =
-            Environment::read().map_err(|message| Error::Launch(selvedge_stateless::LaunchError(message)))?;
-        self.with(&environment).run(&f, &environment)
+        let read = Environment::read().and_then(|environment| Ok((self.with(&environment)?, environment)));
+        let (checker, environment) =
+            read.map_err(|message| Error::Launch(selvedge_stateless::LaunchError(message)))?;
+        checker.run(&f, &environment)
     }
 
-    /// These settings with those of the environment, which win.
-    fn with(self, environment: &Environment) -> Self {
+    /// These settings with those of the environment, which win; or why they do not go together.
+    fn with(self, environment: &Environment) -> Result<Self, String> {
+        let strategy = environment.strategy(self.strategy)?;
         let environment = environment.clone();
         let told = self.parameters;
         let parameters = Parameters {
@@ -323,16 +325,16 @@ impl Checker {
             seed: environment.seed.unwrap_or(told.seed),
             ..told
         };
-        Checker {
+        Ok(Checker {
             parameters,
-            strategy: environment.strategy.unwrap_or(self.strategy),
+            strategy,
             race_mode: environment.race_mode || self.race_mode,
             time_limit: environment.time.or(self.time_limit),
             max_executions: environment.max_executions.or(self.max_executions),
             max_steps: environment.max_steps.unwrap_or(self.max_steps),
             replay: environment.replay.or(self.replay),
             ..self
-        }
+        })
     }
 
     fn subject(&self) -> String {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use selvedge_core::Schedule;
+use selvedge_stateless::strategy::Bound;
 
 use crate::Strategy;
 
@@ -79,6 +80,22 @@ impl Environment {
             patience: time("PATIENCE")?,
         })
     }
+
+    /// The strategy to search with where the code has this one, or why there is none: a bound from here must be heeded.
+    pub(crate) fn strategy(&self, own: Strategy) -> Result<Strategy, String> {
+        let bounds = [
+            (Bound::Preemptions, self.preemptions),
+            (Bound::Yields, self.yields),
+            (Bound::Delays, self.delays),
+            (Bound::Depth, self.depth),
+        ];
+        let bounds: Vec<_> = bounds.iter().filter_map(|(bound, given)| given.map(|_| *bound)).collect();
+        if self.replay.is_some() {
+            return Ok(self.strategy.unwrap_or(own));
+        }
+        Strategy::within(self.strategy, own, &bounds)
+            .map_err(|error| format!("SELVEDGE_{}: {error}", error.bound.name().to_uppercase()))
+    }
 }
 
 /// A time such as `30s`, `500ms`, `5m` or `1h`; a bare number is seconds.
@@ -116,6 +133,22 @@ mod tests {
         assert_eq!(read("PATIENCE", "0").unwrap().patience, Some(Duration::ZERO));
         assert_eq!(read("STRATEGY", "pct").unwrap().strategy, Some(Strategy::Pct));
         assert!(read("RACE_MODE", "1").unwrap().race_mode);
+    }
+
+    #[test]
+    fn a_bound_that_the_strategy_does_not_heed_is_refused() {
+        let strategy = |name, text, own| read(name, text).unwrap().strategy(own);
+        assert_eq!(strategy("PREEMPTIONS", "3", Strategy::Dfs), Ok(Strategy::Dfs));
+        assert_eq!(strategy("DELAYS", "0", Strategy::CbPor), Ok(Strategy::Delay));
+        assert_eq!(strategy("DEPTH", "3", Strategy::CbPor), Ok(Strategy::Depth));
+        assert_eq!(strategy("STRATEGY", "pct", Strategy::CbPor), Ok(Strategy::Pct));
+        let error = strategy("PREEMPTIONS", "0", Strategy::Dpor).unwrap_err();
+        assert!(error.contains("SELVEDGE_PREEMPTIONS: the strategy dpor has no bound"), "{error}");
+        // One schedule has its bounds in itself.
+        let both = Environment { delays: Some(1), preemptions: Some(1), ..Environment::default() };
+        assert!(both.strategy(Strategy::Icb).is_err());
+        let replays = Environment { replay: Some(Schedule::default()), ..both };
+        assert_eq!(replays.strategy(Strategy::Icb), Ok(Strategy::Icb));
     }
 
     #[test]

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{anyhow, bail};
 use selvedge_core::{Outcome, Verdict};
-use selvedge_native::{Named, NativeProgram, Parameters, Search};
+use selvedge_native::{NativeProgram, Parameters, Search};
 use selvedge_report::{Origin, Report};
 use selvedge_stateless::Error;
 
-use super::{Answer, Checked, FrontEnd, Request, STATELESS};
+use super::{Answer, Checked, FrontEnd, Request, STATELESS, strategy};
 use crate::output::quote;
 use crate::progress::Progress;
 
@@ -29,6 +29,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
 
 fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     let options = request.options;
+    let strategy = strategy(request)?;
     let program = NativeProgram::open(request.file)?
         .arguments(request.arguments.iter().cloned())
         .input(options.stdin.clone())
@@ -49,10 +50,9 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
             input.display()
         );
     }
-    let strategy = options.strategy.as_deref().map(|name| name.parse::<Named>()).transpose();
     let defaults = Parameters::default();
     let search = Search {
-        strategy: strategy.map_err(|error| anyhow!("--strategy: {error}"))?.unwrap_or_default(),
+        strategy,
         parameters: Parameters {
             preemptions: options.preemptions,
             yields: options.yields.or(defaults.yields),

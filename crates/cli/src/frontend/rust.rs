@@ -13,7 +13,7 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow, bail};
 use selvedge_report::Origin;
 
-use super::{Answer, Checked, FrontEnd, Request, STATELESS};
+use super::{Answer, Checked, FrontEnd, Request, STATELESS, strategy};
 use crate::output::{Status, quote};
 use crate::progress;
 use process::Ended;
@@ -34,6 +34,8 @@ fn variable(option: &str) -> String {
 }
 
 fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
+    // What the program's own code chooses is for the library to say.
+    strategy(request)?;
     let target = target::find(request.file)?;
     if request.filter.is_some() && target.way == Way::Run {
         bail!(

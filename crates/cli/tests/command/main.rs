@@ -6,6 +6,8 @@ mod interrupt;
 mod mistakes;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod native;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod native_options;
 mod promela;
 mod rust;
 mod symbolic;

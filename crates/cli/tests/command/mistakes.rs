@@ -36,6 +36,18 @@ fn mistakes_are_explained() {
         (vec!["check", "examples/holds.rs", "--memory", "lots"], "such as 4G"),
         (vec!["check", "examples/holds.rs", "--memory", "4G"], "--memory is not an option for Rust files"),
         (vec!["check", "examples/holds.rs", "--contexts", "4"], "--contexts is not an option for Rust files"),
+        (
+            vec!["check", "examples/holds.rs", "--strategy", "best"],
+            "--strategy: there is no strategy \"best\"",
+        ),
+        (
+            vec!["check", "examples/holds.rs", "--strategy", "dpor", "--preemptions", "0"],
+            "--preemptions: the strategy dpor has no bound on preemptions; leave that bound out, or choose",
+        ),
+        (
+            vec!["check", "examples/holds.rs", "--delays", "1", "--preemptions", "0"],
+            "--preemptions: the strategy delay has no bound on preemptions",
+        ),
         (vec!["check", "examples/holds.rs", "--html", "x.html"], "--html is not there yet"),
         (vec!["check", "examples/holds.rs", "--json", "/nowhere/x.json"], "cannot write --json"),
         (vec!["check", "examples/holds.rs", "--trace", "/nowhere/x.json"], "cannot write --trace"),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::common::{Seen, fresh, run, selvedge};
 use crate::interrupt::interrupt;
 
-fn has_gcc(test: &str) -> bool {
+pub(crate) fn has_gcc(test: &str) -> bool {
     if Command::new("gcc").arg("--version").output().is_ok_and(|output| output.status.success()) {
         return true;
     }
@@ -19,7 +19,7 @@ fn has_gcc(test: &str) -> bool {
 }
 
 /// Compiles a program text.
-fn compile(folder: &Path, text: &str, flags: &[&str]) -> PathBuf {
+pub(crate) fn compile(folder: &Path, text: &str, flags: &[&str]) -> PathBuf {
     let (source, program) = (folder.join("program.c"), folder.join("program"));
     std::fs::write(&source, text).unwrap();
     let output = Command::new("gcc")
@@ -462,7 +462,7 @@ fn values_are_explored_from_a_given_range() {
 }
 
 /// An update is lost between two sections.
-const COUNTER: &str = r#"
+pub(crate) const COUNTER: &str = r#"
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -39,12 +39,21 @@ fn tests_are_chosen_by_name() {
 
 #[test]
 fn options_reach_the_library() {
-    let words = "check examples/environment.rs --preemptions 3 --yields 1 --delays 2 --depth 90 --at-bound \
-                 --strategy icb --race-mode --max-executions 1000 --time 1.5m --seed 7 --patience 5m";
-    let seen = run(&words.split_whitespace().collect::<Vec<_>>(), 0);
-    let expected = "HOLDS: AT_BOUND=1 DELAYS=2 DEPTH=90 MAX_EXECUTIONS=1000 PATIENCE=300s PREEMPTIONS=3 QUIET=1 \
-                    RACE_MODE=1 SEED=7 STRATEGY=icb TIME=90s YIELDS=1\n";
-    assert!(seen.out.starts_with(expected), "{seen:?}");
+    for (words, expected) in [
+        (
+            "--preemptions 3 --yields 1 --at-bound --strategy icb --race-mode --max-executions 1000 \
+             --time 1.5m --seed 7 --patience 5m",
+            "AT_BOUND=1 MAX_EXECUTIONS=1000 PATIENCE=300s PREEMPTIONS=3 QUIET=1 RACE_MODE=1 SEED=7 \
+             STRATEGY=icb TIME=90s YIELDS=1",
+        ),
+        ("--delays 2", "DELAYS=2 QUIET=1"),
+        ("--depth 90 --strategy depth", "DEPTH=90 QUIET=1 STRATEGY=depth"),
+    ] {
+        let words: Vec<_> =
+            ["check", "examples/environment.rs"].into_iter().chain(words.split_whitespace()).collect();
+        let seen = run(&words, 0);
+        assert!(seen.out.starts_with(&format!("HOLDS: {expected}\n")), "{seen:?}");
+    }
     assert!(run(&["check", "examples/environment.rs"], 0).out.starts_with("HOLDS: QUIET=1\n"));
 }
 

@@ -31,7 +31,7 @@ pub use depth::Depth;
 pub use dfs::Dfs;
 pub use dpor::Dpor;
 pub use iterative::{Cost, Iterative};
-pub use named::{Named, Parameters};
+pub use named::{Bound, Named, Parameters, Unheeded};
 pub use optimal::Optimal;
 pub use pct::Pct;
 pub use random::Random;

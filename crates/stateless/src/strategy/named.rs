@@ -74,6 +74,50 @@ impl Named {
         matches!(self, Named::Random | Named::Pct)
     }
 
+    /// Whether it keeps to a bound of this kind.
+    ///
+    /// ```
+    /// use selvedge_stateless::strategy::{Bound, Named};
+    /// assert!(Named::Dfs.heeds(Bound::Preemptions) && !Named::Dpor.heeds(Bound::Preemptions));
+    /// ```
+    pub fn heeds(self, bound: Bound) -> bool {
+        match bound {
+            Bound::Preemptions => {
+                !matches!(self, Named::Dpor | Named::Delay | Named::Depth) && !self.samples()
+            }
+            Bound::Yields => self != Named::Dpor && !self.samples(),
+            Bound::Delays => self == Named::Delay,
+            Bound::Depth => self == Named::Depth,
+        }
+    }
+
+    /// The strategy to search with where these bounds are given: the one that was chosen; or else the usual one, unless
+    /// there is a bound that only another heeds.
+    ///
+    /// # Errors
+    /// When it does not heed one of them: what it would find need not be within that bound.
+    ///
+    /// ```
+    /// use selvedge_stateless::strategy::{Bound, Named};
+    /// assert_eq!(Named::within(None, Named::CbPor, &[Bound::Delays]), Ok(Named::Delay));
+    /// let error = Named::within(Some(Named::Dpor), Named::CbPor, &[Bound::Preemptions]).unwrap_err();
+    /// assert!(error.to_string().contains("the strategy dpor has no bound on preemptions"));
+    /// ```
+    pub fn within(chosen: Option<Named>, usual: Named, bounds: &[Bound]) -> Result<Named, Unheeded> {
+        let strategy = chosen.unwrap_or_else(|| {
+            let wanted = bounds.iter().find(|bound| !usual.heeds(**bound));
+            match wanted {
+                Some(Bound::Delays) => Named::Delay,
+                Some(Bound::Depth) => Named::Depth,
+                _ => usual,
+            }
+        });
+        match bounds.iter().find(|bound| !strategy.heeds(**bound)) {
+            Some(bound) => Err(Unheeded { strategy, bound: *bound }),
+            None => Ok(strategy),
+        }
+    }
+
     /// The algorithm.
     ///
     /// ```
@@ -131,6 +175,66 @@ impl Named {
         }
     }
 }
+
+/// What a user may bound. Not every strategy heeds each of them.
+///
+/// ```
+/// assert_eq!(selvedge_stateless::strategy::Bound::Delays.name(), "delays");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// [`Parameters::preemptions`].
+    Preemptions,
+    /// [`Parameters::yields`].
+    Yields,
+    /// [`Parameters::delays`].
+    Delays,
+    /// [`Parameters::depth`].
+    Depth,
+}
+
+impl Bound {
+    /// What it is called in options and settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::Preemptions => "preemptions",
+            Bound::Yields => "yields",
+            Bound::Delays => "delays",
+            Bound::Depth => "depth",
+        }
+    }
+}
+
+/// A bound was given that the strategy does not heed.
+///
+/// ```
+/// use selvedge_stateless::strategy::{Bound, Named, Unheeded};
+/// let error = Unheeded { strategy: Named::Pct, bound: Bound::Delays };
+/// assert!(error.to_string().ends_with("or choose one that has it: delay"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unheeded {
+    /// The strategy.
+    pub strategy: Named,
+    /// The bound.
+    pub bound: Bound,
+}
+
+impl fmt::Display for Unheeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Unheeded { strategy, bound } = self;
+        let heeding = Named::ALL.iter().filter(|(_, strategy)| strategy.heeds(*bound));
+        let names: Vec<_> = heeding.map(|(name, _)| *name).collect();
+        let bound = bound.name();
+        write!(
+            f,
+            "the strategy {strategy} has no bound on {bound}; leave that bound out, or choose one that has it: {}",
+            names.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for Unheeded {}
 
 /// How many executions a sampling strategy runs unless it is told otherwise.
 const SAMPLES: u64 = 10_000;
@@ -210,5 +314,37 @@ impl FromStr for Named {
             let names: Vec<_> = Named::ALL.iter().map(|(name, _)| *name).collect();
             format!("there is no strategy {text:?}; there are {}", names.join(", "))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: [Bound; 4] = [Bound::Preemptions, Bound::Yields, Bound::Delays, Bound::Depth];
+
+    #[test]
+    fn a_bound_chooses_its_strategy_where_none_is_chosen() {
+        let within = |bounds: &[Bound]| Named::within(None, Named::Bpor, bounds).map_err(|error| error.bound);
+        assert_eq!(within(&[]), Ok(Named::Bpor));
+        assert_eq!(within(&[Bound::Preemptions, Bound::Yields]), Ok(Named::Bpor));
+        assert_eq!(within(&[Bound::Yields, Bound::Delays]), Ok(Named::Delay));
+        assert_eq!(within(&[Bound::Depth]), Ok(Named::Depth));
+        // None heeds both.
+        assert_eq!(within(&[Bound::Preemptions, Bound::Delays]), Err(Bound::Preemptions));
+        assert_eq!(within(&[Bound::Delays, Bound::Depth]), Err(Bound::Depth));
+        // What was chosen, there or here, is not replaced.
+        assert_eq!(
+            Named::within(None, Named::Pct, &[Bound::Preemptions]).map_err(|error| error.bound),
+            Err(Bound::Preemptions)
+        );
+        for (_, strategy) in Named::ALL {
+            for bound in BOUNDS {
+                assert_eq!(
+                    Named::within(Some(strategy), Named::CbPor, &[bound]).is_ok(),
+                    strategy.heeds(bound)
+                );
+            }
+        }
     }
 }
