@@ -24,6 +24,7 @@ use crate::cores::Core;
 use crate::execution::NativeExecution;
 use crate::kept::{Course, Kept, Key, Stash, key, packed};
 use crate::launch::NativeProgram;
+use crate::search::Limits;
 
 /// So many bytes of those that were used are kept for their memory.
 const MOST_SPARE: usize = 32 << 20;
@@ -41,6 +42,8 @@ const HOPS: u32 = 2;
 /// Who waits for another looks for so long whether it is time before it sleeps, where each has a core of its own: to be woken
 /// takes longer than many an execution.
 const LOOKS: Duration = Duration::from_micros(100);
+/// So often the search, while it waits for a scout, looks whether it is to stop.
+const PAUSE: Duration = Duration::from_millis(20);
 /// After so many executions of its own the search has scouts: many a search is over by then.
 const FIRST: u32 = 16;
 /// The part of the time that may be spent on copies of the search.
@@ -235,18 +238,23 @@ impl Shared {
         state
     }
 
-    /// Waits for the scout that runs an execution, if there is one, and has it leave then.
+    /// Waits for the scout that runs an execution, if there is one, and has it leave then. Not longer than the limit, and not
+    /// when the search is to stop.
     fn await_run<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
         key: Key,
         limit: Duration,
+        limits: &Limits<'_>,
     ) -> MutexGuard<'a, State> {
         let began = Instant::now();
         while let Some(runner) = state.runner(key) {
             state.posts[runner].leaves = true;
             let Some(left) = limit.checked_sub(began.elapsed()) else { break };
-            state = self.await_scout(state, left);
+            state = self.await_scout(state, left.min(PAUSE));
+            if began.elapsed() >= PAUSE && limits.reached().is_some() {
+                break;
+            }
         }
         state
     }
@@ -420,10 +428,11 @@ impl Scout {
         }
         let started = {
             let _one_by_one = shared.starting.lock().unwrap_or_else(PoisonError::into_inner);
-            program.start()
+            program.start(&Limits::default())
         };
         let Ok(zygote) = started else { return scout.is_gone() };
-        let execution = NativeExecution::new(program, zygote, Company::Scout(scout.clone()), core);
+        let company = Company::Scout(scout.clone());
+        let execution = NativeExecution::new(program, zygote, company, core, Limits::default());
         let mut explorer = Explorer::with_execution(Box::new(execution), settings);
         while let Some(mut search) = scout.next() {
             loop {
@@ -589,14 +598,19 @@ impl Pool {
     }
 
     /// The execution with this plan, if it has been run or is being run.
-    pub(crate) fn take(&mut self, course: &Course, program: &NativeProgram) -> Option<Arc<Ran>> {
+    pub(crate) fn take(
+        &mut self,
+        course: &Course,
+        program: &NativeProgram,
+        limits: &Limits<'_>,
+    ) -> Option<Arc<Ran>> {
         self.shared.counts.asked.fetch_add(1, Ordering::Relaxed);
         let key = course.key();
         if let Some(run) = self.used.take() {
             self.spare.push(Kept { course: std::mem::take(&mut self.used_course), run });
         }
         let stashed = self.shared.stash().take(key, course);
-        let run = stashed.or_else(|| self.take_news(key, course, program.how_patient() / 8))?;
+        let run = stashed.or_else(|| self.take_news(key, course, program.how_patient() / 8, limits))?;
         self.taken.push(key);
         self.used_course = run.course;
         self.shared.counts.used.fetch_add(1, Ordering::Relaxed);
@@ -604,8 +618,8 @@ impl Pool {
     }
 
     /// Sees to what was run meanwhile. If the execution is not among it, and nobody runs it, the search does.
-    fn take_news(&mut self, key: Key, course: &Course, limit: Duration) -> Option<Kept> {
-        let mut state = self.shared.await_run(self.shared.lock(), key, limit);
+    fn take_news(&mut self, key: Key, course: &Course, limit: Duration, limits: &Limits<'_>) -> Option<Kept> {
+        let mut state = self.shared.await_run(self.shared.lock(), key, limit, limits);
         std::mem::swap(&mut state.news, &mut self.news);
         self.spare.drain(..).for_each(|used| state.spare(used));
         for key in self.taken.drain(..) {

@@ -23,6 +23,7 @@ use crate::kept::Course;
 use crate::launch::{NativeProgram, Zygote};
 use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order};
 use crate::protocol::{self, ASKS, Answer, how, note, op, stop, tag};
+use crate::search::Limits;
 use crate::stuck;
 use crate::symbols::Symbols;
 use crate::told::Told;
@@ -86,6 +87,9 @@ pub(crate) struct NativeExecution<'a> {
     leaves: bool,
     /// Where the program and this side take turns.
     core: Option<Core>,
+    /// When the search is to stop, and why it does, once it does.
+    limits: Limits<'a>,
+    cut_short: Option<String>,
 }
 
 /// The bit of a [`Site`] that says that memory is freed there. No address of a program's has it.
@@ -95,8 +99,10 @@ const FREES: usize = 1 << 63;
 const SHORT: Duration = Duration::from_micros(100);
 /// Below this, programs do not go on by themselves.
 const BLIND: i32 = -4;
-/// How often a scout looks whether it is to end.
+/// How often who waits looks whether it is to end.
 const SLICE: Duration = Duration::from_millis(20);
+/// What takes longer than this when the search is to stop is said.
+const LONG: Duration = Duration::from_secs(1);
 
 impl<'a> NativeExecution<'a> {
     pub(crate) fn new(
@@ -104,6 +110,7 @@ impl<'a> NativeExecution<'a> {
         zygote: Zygote,
         company: Company,
         core: Option<Core>,
+        limits: Limits<'a>,
     ) -> Self {
         if let Some(core) = &core {
             core.enter();
@@ -133,6 +140,8 @@ impl<'a> NativeExecution<'a> {
             company,
             leaves: false,
             core,
+            limits,
+            cut_short: None,
         }
     }
 
@@ -173,15 +182,12 @@ impl<'a> NativeExecution<'a> {
         }
     }
 
-    /// Waits for this side's turn. A program that does not come back is given up.
+    /// Waits for this side's turn. A program that does not come back is given up, and so is one that has not when the search
+    /// is to stop.
     fn wait(&mut self) {
         let began = Instant::now();
         let patience = self.program.how_patient();
-        let (slice, ends): (_, &dyn Fn() -> bool) = match &self.company {
-            Company::Scout(scout) => (SLICE, &|| scout.ends()),
-            _ => (patience / 8, &|| false),
-        };
-        while !self.zygote.area.wait(slice) {
+        while !self.zygote.area.wait(SLICE) {
             if !self.zygote.is_alive() {
                 if let Company::Scout(scout) = &self.company {
                     scout.is_gone();
@@ -189,26 +195,43 @@ impl<'a> NativeExecution<'a> {
                 self.give_up("the process that executions are forked from has ended".into());
                 return;
             }
-            if began.elapsed() < patience && !ends() {
+            let stops = match &self.company {
+                Company::Scout(scout) => scout.ends(),
+                _ => {
+                    self.cut_short = self.limits.reached();
+                    self.cut_short.is_some()
+                }
+            };
+            let waited = began.elapsed();
+            if waited < patience && !stops {
                 continue;
+            }
+            if stops && waited < LONG {
+                self.give_up(String::new());
+                return self.kill();
             }
             let doing = stuck::explain(self.zygote.execution().unwrap_or(0), |_| false);
             let remedy = self.program.remedy();
             self.give_up(format!(
-                "a thread has left our control: the program has not come to a scheduling point for {} s; \
+                "a thread has left our control: the program has not come to a scheduling point for {:.0} s; \
                  {doing}{remedy}",
-                patience.as_secs()
+                waited.as_secs_f64()
             ));
             self.zygote.interrupt_execution();
-            if self.zygote.area.wait(10 * SLICE) {
+            // Signals, of which there may be some now, cut a slice short.
+            if (0..10).any(|_| self.zygote.area.wait(SLICE)) {
                 return;
             }
-            // It is ended, once it has begun, and reaped, and then it is this side's turn.
-            loop {
-                self.zygote.kill_execution();
-                if self.zygote.area.wait(SLICE) || !self.zygote.is_alive() {
-                    return;
-                }
+            return self.kill();
+        }
+    }
+
+    /// Ends the execution, once it has begun, and waits until it is reaped; then it is this side's turn.
+    fn kill(&mut self) {
+        loop {
+            self.zygote.kill_execution();
+            if self.zygote.area.wait(SLICE) || !self.zygote.is_alive() {
+                return;
             }
         }
     }
@@ -582,7 +605,7 @@ impl Execution for NativeExecution<'_> {
         self.plan(plan);
         match &mut self.company {
             Company::Nobody => None,
-            Company::Scouts(pool) => pool.take(&self.planned, self.program),
+            Company::Scouts(pool) => pool.take(&self.planned, self.program, &self.limits),
             Company::Scout(scout) => match scout.asks(&self.planned) {
                 Go::Read(run) => Some(run),
                 Go::Run => None,
@@ -598,6 +621,10 @@ impl Execution for NativeExecution<'_> {
         if let Company::Scouts(pool) = &mut self.company {
             pool.was_used(run);
         }
+    }
+
+    fn was_cut_short(&self) -> Option<String> {
+        self.cut_short.clone()
     }
 
     fn restart(&mut self) -> Result<(), LaunchError> {

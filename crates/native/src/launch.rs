@@ -21,6 +21,7 @@ use crate::cores::Core;
 use crate::execution::NativeExecution;
 use crate::kept::Course;
 use crate::protocol::{self, AREA_VARIABLE, ASKS_WHERE, BIND_MARK, CPP, onward};
+use crate::search::Limits;
 
 /// The runtime, as `build.rs` has built it.
 pub(crate) const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libselvedge_pthread.so"));
@@ -249,8 +250,8 @@ impl NativeProgram {
         if from > 0 { format!("...{text}") } else { text }
     }
 
-    /// Starts it, and waits until it is about to enter `main`.
-    pub(crate) fn start(&self) -> Result<Zygote, LaunchError> {
+    /// Starts it, and waits until it is about to enter `main`, or the search is to stop: then that is the error.
+    pub(crate) fn start(&self, limits: &Limits<'_>) -> Result<Zygote, LaunchError> {
         let failed = |what: &str, error: &dyn fmt::Display| {
             LaunchError(format!("{}: {what}: {error}", self.path.display()))
         };
@@ -317,6 +318,9 @@ impl NativeProgram {
                     &format!("{status}\n{}", self.output()),
                 ));
             }
+            if let Some(reason) = limits.reached() {
+                return Err(LaunchError(reason));
+            }
             if began.elapsed() > self.patience {
                 let message = "it does not come to its main: does a constructor wait, or create threads?";
                 return Err(LaunchError(format!("{}: {message}", self.path.display())));
@@ -326,6 +330,20 @@ impl NativeProgram {
             refusal if refusal.is_empty() => Ok(zygote),
             refusal => Err(LaunchError(format!("{}: {refusal}", self.path.display()))),
         }
+    }
+
+    /// Starts it for a search that these limits end.
+    pub(crate) fn launch_within<'a>(
+        &'a self,
+        limits: Limits<'a>,
+    ) -> Result<Box<dyn Execution + 'a>, LaunchError> {
+        let company = match self.jobs as usize {
+            0 | 1 => Company::Nobody,
+            jobs => Company::Scouts(Box::new(Pool::new(jobs, self.eager, self.ahead.clone()))),
+        };
+        let zygote = self.start(&limits)?;
+        let core = Core::choose(self.jobs as usize);
+        Ok(Box::new(NativeExecution::new(self, zygote, company, core, limits)))
     }
 
     pub(crate) fn exit_status_matters(&self) -> bool {
@@ -356,13 +374,7 @@ impl NativeProgram {
 
 impl Program for NativeProgram {
     fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError> {
-        let company = match self.jobs as usize {
-            0 | 1 => Company::Nobody,
-            jobs => Company::Scouts(Box::new(Pool::new(jobs, self.eager, self.ahead.clone()))),
-        };
-        let zygote = self.start()?;
-        let core = Core::choose(self.jobs as usize);
-        Ok(Box::new(NativeExecution::new(self, zygote, company, core)))
+        self.launch_within(Limits::default())
     }
 }
 
@@ -615,7 +627,7 @@ mod tests {
     #[test]
     fn an_execution_that_has_not_begun_is_not_ended() {
         let program = NativeProgram::open("/bin/true".as_ref()).unwrap();
-        let mut zygote = program.start().unwrap();
+        let mut zygote = program.start(&Limits::default()).unwrap();
         assert_eq!(zygote.execution(), None);
         zygote.kill_execution();
         assert!(zygote.is_alive());

@@ -27,6 +27,7 @@
 //! | `symbols.rs` | source lines and names |
 //! | `told.rs` | what the log has more of an execution that people are told of |
 //! | `search.rs` | a strategy, and limits |
+//! | `interrupt.rs` | being asked to stop |
 //! | `stuck.rs` | what a program does that does not come back |
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -37,6 +38,7 @@ mod compiler;
 mod cores;
 mod describe;
 mod execution;
+mod interrupt;
 mod kept;
 mod launch;
 mod mirror;
@@ -50,6 +52,7 @@ mod words;
 
 pub use ahead::Ahead;
 pub use compiler::compiler;
+pub use interrupt::interrupts;
 pub use launch::{NativeProgram, NotCheckable};
 pub use search::Search;
 pub use selvedge_stateless::strategy::{Named, Parameters};

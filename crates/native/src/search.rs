@@ -1,10 +1,11 @@
 //! How to search: a strategy, what it is told, and limits.
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use selvedge_core::{Outcome, Schedule};
+use selvedge_core::{Gap, Outcome, Schedule, Statistics, Verdict};
 use selvedge_stateless::strategy::{Named, Parameters};
-use selvedge_stateless::{Error, Explorer, Progress, Settings};
+use selvedge_stateless::{Error, Execution, Explorer, LaunchError, Program, Progress, Settings};
 
 use crate::NativeProgram;
 
@@ -27,6 +28,37 @@ pub struct Search {
     pub time: Option<Duration>,
     /// An execution that has not ended after so many steps is a violation (20,000 by default).
     pub max_steps: Option<usize>,
+}
+
+/// When a search is to stop, though an execution is under way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limits<'a> {
+    interrupt: Option<&'a AtomicBool>,
+    /// When its time is over, and how much it had.
+    time: Option<(Instant, Duration)>,
+}
+
+impl Limits<'_> {
+    /// Why it is to stop, if it is.
+    pub(crate) fn reached(&self) -> Option<String> {
+        if self.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Some("it was interrupted".into());
+        }
+        let (_, limit) = self.time.filter(|(end, _)| Instant::now() >= *end)?;
+        Some(format!("the time limit of {limit:?} was reached"))
+    }
+}
+
+/// A program that is run within limits.
+struct Limited<'a> {
+    program: &'a NativeProgram,
+    limits: Limits<'a>,
+}
+
+impl Program for Limited<'_> {
+    fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError> {
+        self.program.launch_within(self.limits)
+    }
 }
 
 impl Search {
@@ -52,12 +84,22 @@ impl Search {
     pub fn check(
         &self,
         program: &NativeProgram,
-        interrupt: Option<&std::sync::atomic::AtomicBool>,
+        interrupt: Option<&AtomicBool>,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<Outcome, Error> {
         let settings = Settings { interrupt, ..self.settings() };
         let mut strategy = self.strategy.algorithm(&self.parameters);
-        Explorer::new(program, settings)?.search(strategy.as_mut(), progress)
+        let time = self.time.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));
+        let limited = Limited { program, limits: Limits { interrupt, time } };
+        match Explorer::new(&limited, settings) {
+            Ok(mut explorer) => explorer.search(strategy.as_mut(), progress),
+            // It was not yet in its main when the search was to stop.
+            Err(Error::Launch(LaunchError(reason))) if limited.limits.reached().as_ref() == Some(&reason) => {
+                let verdict = Verdict::Inconclusive(Gap { reason, covered: None });
+                Ok(Outcome { verdict, rows: Vec::new(), statistics: Statistics::default() })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Runs one schedule of a program.

@@ -115,6 +115,9 @@ fn shorten<E: Execution + ?Sized>(
             let mut choose =
                 |point: &crate::strategy::Point<'_>| Choice::Take(candidate.decide(point, &mut progress));
             let end = explorer.run(&Prefix::default(), &mut choose, None)?;
+            if explorer.execution.was_cut_short().is_some() {
+                break 'improve;
+            }
             let simplicity = simplicity(explorer);
             if simplicity < best.0
                 && let End::Stopped(again) = end

@@ -4,6 +4,7 @@
 //! prefix behaves as it did before, keeps to the budgets, and turns what it has seen into a verdict.
 
 mod ahead;
+mod races;
 mod results;
 
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ use crate::foresee::Foresight;
 use crate::happens_before::{HappensBefore, StateHash};
 use crate::local_state::LocalStates;
 use crate::observe::Observer;
-use crate::program::{Error, Event, Execution, LocalEvent, Plan, Program, Site, Stop, StopKind};
+use crate::program::{Error, Event, Execution, Plan, Program, Stop, StopKind};
 use crate::race::RaceDetector;
 use crate::record::{Before, PointRecord, Record};
 use crate::settings::Settings;
@@ -188,7 +189,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
     /// Runs one schedule, once, and says what came of it.
     pub fn replay(&mut self, schedule: &Schedule) -> Result<Outcome, Error> {
         let began = Instant::now();
-        self.has_cells = true;
+        self.saw_cell();
         let verdict = match counterexample::replay(self, schedule)? {
             Some(violation) => Verdict::Violated(Box::new(violation)),
             None => Verdict::Inconclusive(Gap {
@@ -242,6 +243,9 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             if self.execution.is_outdated() {
                 break Some("the program has more steps than were counted".into());
             }
+            if let Some(reason) = self.execution.was_cut_short() {
+                break Some(cut_short(reason, &end));
+            }
             let end = end?;
             budget.executions += 1;
             self.count(&end, budget.executions);
@@ -263,7 +267,14 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                         let itself = self.record.decisions().to_vec();
                         stop = self.first_that_fails([other, itself])?.unwrap_or(stop);
                     }
-                    let mut violation = counterexample::explain(self, *stop)?;
+                    let message = stop.message.lines().next().unwrap_or_default().to_string();
+                    let explained = counterexample::explain(self, *stop);
+                    if let Some(reason) = self.execution.was_cut_short() {
+                        break Some(format!(
+                            "{reason}, before what had gone wrong could be shown: {message}"
+                        ));
+                    }
+                    let mut violation = explained?;
                     self.fair_cut = fair_cut;
                     violation.below = rows.last().map(|row| self.finished_bound(row));
                     first_violation = Some(violation);
@@ -297,9 +308,15 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 covered: None,
             }),
             (None, None, Some(bounds)) => {
-                self.goes_the_same(&first)?;
-                self.final_rows(strategy, &mut rows, &budget);
-                Verdict::Holds(self.guarantee(bounds, !strategy.cut()))
+                let same = self.goes_the_same(&first);
+                if let Some(reason) = self.execution.was_cut_short() {
+                    let covered = rows.last().map(|row| self.finished_bound(row));
+                    Verdict::Inconclusive(Gap { reason, covered })
+                } else {
+                    same?;
+                    self.final_rows(strategy, &mut rows, &budget);
+                    Verdict::Holds(self.guarantee(bounds, !strategy.cut()))
+                }
             }
         };
         Ok(Outcome { verdict, rows, statistics: self.statistics(&budget) })
@@ -668,8 +685,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             let mut race = None;
             if self.clocks {
                 race = self.follow(current, &op);
-            } else {
-                self.has_cells |= matches!(op.kind, OpKind::Read | OpKind::Write);
+            } else if matches!(op.kind, OpKind::Read | OpKind::Write) {
+                self.saw_cell();
             }
             if !self.execution.local_events().is_empty() {
                 race = race.or(self.follow_local_events(current, hashes));
@@ -698,37 +715,6 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             Decision::Thread(thread) => arity == 0 && self.execution.enabled().contains(thread),
             Decision::Value(value) => value < arity,
         }
-    }
-
-    /// Brings the clocks up to date with the step that was taken, and says whether it raced.
-    fn follow(&mut self, thread: ThreadId, op: &Op) -> Option<Box<Stop>> {
-        let is_access = matches!(op.kind, OpKind::Read | OpKind::Write);
-        let site = if is_access { self.execution.site() } else { Site::default() };
-        let race = self.races.step(thread, op, site)?;
-        self.record.note_race(race.earlier.step);
-        Some(Box::new(counterexample::data_race(self, &race)))
-    }
-
-    /// Brings clocks and names up to date with what else happened in the step, and says whether that raced.
-    fn follow_local_events(&mut self, thread: ThreadId, hashes: bool) -> Option<Box<Stop>> {
-        let (mut thread, mut race) = (thread, None);
-        for event in self.execution.local_events().drain(..) {
-            match event {
-                LocalEvent::By(other) => thread = other,
-                LocalEvent::Spawned(child) if hashes => {
-                    self.happens_before.spawned(thread, child);
-                    self.local_states.spawned(thread, child);
-                }
-                LocalEvent::Read(..) | LocalEvent::Write(..) => self.has_cells = true,
-                _ => {}
-            }
-            if self.clocks {
-                race = race.or_else(|| self.races.local(thread, event));
-            }
-        }
-        let race = race?;
-        self.record.note_race(race.earlier.step);
-        Some(Box::new(counterexample::data_race(self, &race)))
     }
 
     fn described(&self, thread: ThreadId, preemption: bool) -> Step {
@@ -777,6 +763,21 @@ fn plan<'a>(prefix: &'a Prefix, settings: &Settings<'_>) -> Plan<'a> {
         yields: settings.yields,
         ..Plan::default()
     }
+}
+
+/// Why a search stops in the middle of an execution, with what is known of that.
+fn cut_short(mut reason: String, end: &Result<End, Error>) -> String {
+    let detail = match end {
+        Ok(End::Stopped(stop)) if stop.kind == StopKind::Unsupported => {
+            Error::Unsupported((**stop).clone()).to_string()
+        }
+        Err(Error::Launch(error)) => error.0.clone(),
+        _ => String::new(),
+    };
+    if !detail.is_empty() {
+        reason.push_str(&format!("; {detail}"));
+    }
+    reason
 }
 
 /// Mixes a word into a fingerprint.

@@ -164,6 +164,12 @@ pub trait Execution {
         false
     }
 
+    /// Why a run was ended before it came to anything, if the search is to stop: what it ended with is no result. It stays
+    /// so.
+    fn was_cut_short(&self) -> Option<String> {
+        None
+    }
+
     /// Ends the run, whether or not its threads have ended, and gives back what it holds. Whatever is wrong
     /// with a run that ended by itself (a leak) is said here.
     fn finish(&mut self) -> Option<Stop>;

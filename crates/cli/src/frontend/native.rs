@@ -1,12 +1,10 @@
 //! C and C++: a dynamically linked executable that uses pthreads or C11 threads, as it is.
 
 use std::io::Read as _;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{anyhow, bail};
 use selvedge_core::{Outcome, Verdict};
-use selvedge_native::{NativeProgram, Parameters, Search};
+use selvedge_native::{NativeProgram, Parameters, Search, interrupts};
 use selvedge_report::{Origin, Report};
 use selvedge_stateless::Error;
 
@@ -71,8 +69,8 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         Some((schedule, _)) => search.replay(&program, schedule),
         None => {
             let line = Progress::start(file.clone());
-            let interrupted = interrupts();
-            search.check(&program, Some(&interrupted), &mut |at| {
+            // Ctrl-C ends the search, so that it says what it has covered.
+            search.check(&program, Some(interrupts()), &mut |at| {
                 let bound = at
                     .bound
                     .map_or_else(String::new, |(measure, bound)| format!("{}, ", measure.count(bound)));
@@ -152,17 +150,4 @@ fn with_output(mut outcome: Outcome, program: &NativeProgram) -> Outcome {
         }
     }
     outcome
-}
-
-/// Set by Ctrl-C, which ends the search, so that it says what it has covered.
-fn interrupts() -> Arc<AtomicBool> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let set = interrupted.clone();
-    // Without a handler Ctrl-C ends the command as usual.
-    let _ = ctrlc::set_handler(move || {
-        if set.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
-    interrupted
 }

@@ -1,6 +1,10 @@
 //! C and C++ executables: options and limits, and what surrounds a program.
 
-use crate::common::{fresh, run};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::{Seen, fresh, run, selvedge};
 use crate::native::{COUNTER, compile, has_gcc};
 
 /// The bug of this program needs one preemption.
@@ -36,4 +40,61 @@ fn every_bound_is_heeded_or_refused() {
         let seen = check(words, 2);
         assert!(seen.err.contains(message) && seen.out.is_empty(), "{words}: {seen:?}");
     }
+}
+
+/// Starts a check, waits until its program is stuck, and sends the signals.
+fn interrupted(words: &[&str], signals: &[&str]) -> (Seen, Duration) {
+    let mut command = selvedge(words);
+    let child = command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(2500));
+    let begin = Instant::now();
+    for signal in signals {
+        let group = format!("-{}", child.id());
+        assert!(Command::new("kill").args([*signal, "--", &group]).status().unwrap().success());
+    }
+    (Seen::from(child.wait_with_output().unwrap()), begin.elapsed())
+}
+
+#[test]
+fn a_stuck_program_does_not_keep_the_command_from_stopping() {
+    if !has_gcc("a_stuck_program_does_not_keep_the_command_from_stopping") {
+        return;
+    }
+    let pipe = "#include <unistd.h>\nint main(void) { int ends[2]; char c; pipe(ends); return read(ends[0], &c, 1); }\n";
+    let pipe = compile(&fresh("native-stuck-pipe"), pipe, &[]);
+    let endless = "int main(void) { for (volatile int i = 0;; i++) { } }\n";
+    let endless = compile(&fresh("native-stuck-loop"), endless, &[]);
+    for (program, remark) in [(pipe, "waits in read"), (endless, "comes to no scheduling point")] {
+        let program = program.to_str().unwrap();
+        for jobs in ["1", "2"] {
+            let begin = Instant::now();
+            let seen = run(&["check", program, "--jobs", jobs, "--time", "1500ms"], 3);
+            assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+            let said = seen.out.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(said.contains("the time limit of 1.5s was reached") && said.contains(remark), "{seen:?}");
+            assert!(said.contains("main (") && said.contains("program.c:"), "{seen:?}");
+        }
+        // As `timeout` does, which signals the process and then its group.
+        for signals in [&["-INT"][..], &["-TERM"], &["-TERM", "-TERM"]] {
+            let (seen, took) = interrupted(&["check", program], signals);
+            assert_eq!(seen.status, Some(3), "{signals:?}: {seen:?}");
+            assert!(took < Duration::from_secs(8), "{signals:?}: {took:?}");
+            let said = seen.out.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(said.contains("it was interrupted") && said.contains(remark), "{signals:?}: {seen:?}");
+        }
+    }
+}
+
+/// A constructor that does not come back is before any execution.
+#[test]
+fn a_program_that_does_not_come_to_its_main_heeds_the_time() {
+    if !has_gcc("a_program_that_does_not_come_to_its_main_heeds_the_time") {
+        return;
+    }
+    let text = "__attribute__((constructor)) void begin(void) { for (volatile int i = 0;; i++) { } }\n\
+                int main(void) { return 0; }\n";
+    let program = compile(&fresh("native-stuck-start"), text, &[]);
+    let begin = Instant::now();
+    let seen = run(&["check", program.to_str().unwrap(), "--time", "1s"], 3);
+    assert!(begin.elapsed() < Duration::from_secs(10) && seen.out.contains("the time limit"), "{seen:?}");
 }
