@@ -97,6 +97,9 @@ pub(crate) struct Options {
     /// Switch threads at every access to shared memory, not only at synchronisation
     #[arg(long)]
     pub(crate) race_mode: bool,
+    /// A data race is no violation: look for what it leads to (with --race-mode)
+    #[arg(long)]
+    pub(crate) allow_races: bool,
     /// How to split the results of a context: lazy (as little as can be) or eager (for each value)
     #[arg(long, value_name = "NAME")]
     pub(crate) splitting: Option<String>,
@@ -197,6 +200,7 @@ impl Options {
             flag("--at-bound", self.at_bound),
             value("--strategy", &self.strategy),
             flag("--race-mode", self.race_mode),
+            flag("--allow-races", self.allow_races),
             value("--splitting", &self.splitting),
             value("--goal", &self.goal),
             value("--threads", &self.threads),

@@ -51,6 +51,7 @@ const STATELESS: &[&str] = &[
     "--at-bound",
     "--strategy",
     "--race-mode",
+    "--allow-races",
     "--max-executions",
     "--max-steps",
     "--time",
@@ -72,7 +73,23 @@ fn strategy(request: &Request<'_>) -> anyhow::Result<Named> {
     if request.replay.is_some() {
         return Ok(chosen.unwrap_or_default());
     }
-    Named::within(chosen, Named::default(), &options.bounds())
+    if options.allow_races && !options.race_mode {
+        bail!(
+            "--allow-races: without race mode the orders of accesses that race are not explored, so nothing could be \
+             said of what they lead to; add --race-mode"
+        );
+    }
+    let mut usual = Named::default();
+    if options.allow_races {
+        usual = usual.unreduced();
+        if let Some(chosen) = chosen.filter(|chosen| chosen.reduces()) {
+            bail!(
+                "--allow-races: the strategy {chosen} leaves orders of steps out, and which it may is not known where \
+                 there are races; leave --strategy out, or choose icb, dfs, delay, depth, random or pct"
+            );
+        }
+    }
+    Named::within(chosen, usual, &options.bounds())
         .map_err(|error| anyhow!("--{}: {error}", error.bound.name()))
 }
 

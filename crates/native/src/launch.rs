@@ -346,6 +346,10 @@ impl NativeProgram {
         Ok(Box::new(NativeExecution::new(self, zygote, company, core, limits)))
     }
 
+    pub(crate) fn is_in_race_mode(&self) -> bool {
+        self.race_mode
+    }
+
     pub(crate) fn exit_status_matters(&self) -> bool {
         self.fails_by_status
     }

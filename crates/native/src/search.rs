@@ -28,6 +28,10 @@ pub struct Search {
     pub time: Option<Duration>,
     /// An execution that has not ended after so many steps is a violation (20,000 by default).
     pub max_steps: Option<usize>,
+    /// A data race is no violation. The program must be in [race mode](NativeProgram::race_mode), where the orders of accesses
+    /// are explored; and the strategy must be one that [leaves no order out](Named::reduces), because not all that a step
+    /// touches is known: of an access to many bytes the first eight, and what is within an atomic section is not.
+    pub allow_races: bool,
 }
 
 /// When a search is to stop, though an execution is under way.
@@ -66,8 +70,22 @@ impl Search {
         let (max_executions, time_limit) = (self.max_executions, self.time);
         let defaults = Settings::default();
         let max_steps = self.max_steps.unwrap_or(defaults.max_steps);
-        let limits = Settings { max_executions, time_limit, max_steps, ..defaults };
+        let allow_races = self.allow_races;
+        let limits = Settings { max_executions, time_limit, max_steps, allow_races, ..defaults };
         self.strategy.settings(&self.parameters, limits)
+    }
+
+    /// Why races cannot be allowed as they are.
+    fn refuses_races(&self, program: &NativeProgram) -> Option<Error> {
+        let refused = |message: String| Some(Error::Launch(LaunchError(message)));
+        match self.strategy {
+            _ if !self.allow_races => None,
+            _ if !program.is_in_race_mode() => refused("races can be allowed in race mode only".into()),
+            strategy if strategy.reduces() => refused(format!(
+                "the strategy {strategy} leaves orders of steps out, which cannot be told where races are allowed"
+            )),
+            _ => None,
+        }
     }
 
     /// Checks a program.
@@ -87,6 +105,9 @@ impl Search {
         interrupt: Option<&AtomicBool>,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<Outcome, Error> {
+        if let Some(error) = self.refuses_races(program) {
+            return Err(error);
+        }
         let settings = Settings { interrupt, ..self.settings() };
         let mut strategy = self.strategy.algorithm(&self.parameters);
         let time = self.time.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));

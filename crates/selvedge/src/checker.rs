@@ -42,7 +42,7 @@ where
 
 /// How to check. Each setting can also come from the environment, which wins: `SELVEDGE_PREEMPTIONS`,
 /// `SELVEDGE_STRATEGY`, `SELVEDGE_YIELDS`, `SELVEDGE_DELAYS`, `SELVEDGE_DEPTH`, `SELVEDGE_RACE_MODE`,
-/// `SELVEDGE_TIME`, `SELVEDGE_MAX_EXECUTIONS`, `SELVEDGE_MAX_STEPS`, `SELVEDGE_SEED`, `SELVEDGE_REPLAY`,
+/// `SELVEDGE_ALLOW_RACES`, `SELVEDGE_TIME`, `SELVEDGE_MAX_EXECUTIONS`, `SELVEDGE_MAX_STEPS`, `SELVEDGE_SEED`, `SELVEDGE_REPLAY`,
 /// `SELVEDGE_AT_BOUND`, `SELVEDGE_JSON`, `SELVEDGE_QUIET`, `SELVEDGE_PROGRESS`.
 ///
 /// ```
@@ -61,6 +61,7 @@ pub struct Checker {
     strategy: Strategy,
     parameters: Parameters,
     race_mode: bool,
+    allow_races: bool,
     check_leaks: bool,
     allow_thread_panics: bool,
     allow_inconclusive: bool,
@@ -82,6 +83,7 @@ impl Default for Checker {
             strategy: Strategy::default(),
             parameters: Parameters::default(),
             race_mode: false,
+            allow_races: false,
             check_leaks: false,
             allow_thread_panics: false,
             allow_inconclusive: false,
@@ -170,6 +172,31 @@ impl Checker {
     /// for programs without races nothing is lost.
     pub fn race_mode(self) -> Self {
         Checker { race_mode: true, ..self }
+    }
+
+    /// Lets accesses to tracked cells race, and looks for what that leads to. Needs [`race_mode`](Checker::race_mode), in
+    /// which the orders of accesses are explored; without it nothing is checked. A strategy with partial-order reduction,
+    /// which relies on there being no races, gives way to [`Strategy::Icb`]. An access takes place where it begins.
+    ///
+    /// ```
+    /// use selvedge::{Checker, cell::Cell, sync::Arc};
+    /// struct Count(Cell<u32>);
+    /// // SAFETY: threads take turns in a check, and each access is one step.
+    /// unsafe impl Sync for Count {}
+    ///
+    /// let counts = |most| Checker::new().race_mode().allow_races().explore(move || {
+    ///     let count = Arc::new(Count(Cell::new(0)));
+    ///     let other = count.clone();
+    ///     let thread = selvedge::thread::spawn(move || other.0.set(other.0.get() + 1));
+    ///     count.0.set(count.0.get() + 1);
+    ///     thread.join().unwrap();
+    ///     assert!(count.0.get() <= 2 && count.0.get() >= most);
+    /// });
+    /// assert!(counts(1).holds());
+    /// assert_eq!(counts(2).violation().unwrap().kind.name(), "assertion");
+    /// ```
+    pub fn allow_races(self) -> Self {
+        Checker { allow_races: true, ..self }
     }
 
     /// Makes it a violation when an [`Arc`](crate::sync::Arc) is never freed.
@@ -312,7 +339,7 @@ impl Checker {
 
     /// These settings with those of the environment, which win; or why they do not go together.
     fn with(self, environment: &Environment) -> Result<Self, String> {
-        let strategy = environment.strategy(self.strategy)?;
+        let strategy = environment.strategy(self.strategy, self.allow_races)?;
         let environment = environment.clone();
         let told = self.parameters;
         let parameters = Parameters {
@@ -325,16 +352,23 @@ impl Checker {
             seed: environment.seed.unwrap_or(told.seed),
             ..told
         };
-        Ok(Checker {
+        let checker = Checker {
             parameters,
             strategy,
             race_mode: environment.race_mode || self.race_mode,
+            allow_races: environment.allow_races || self.allow_races,
             time_limit: environment.time.or(self.time_limit),
             max_executions: environment.max_executions.or(self.max_executions),
             max_steps: environment.max_steps.unwrap_or(self.max_steps),
             replay: environment.replay.or(self.replay),
             ..self
-        })
+        };
+        if checker.allow_races && !checker.race_mode {
+            return Err("to allow races says nothing without race mode, in which the orders of accesses are explored; \
+                        add `race_mode()`, or SELVEDGE_RACE_MODE=1"
+                .into());
+        }
+        Ok(checker)
     }
 
     fn subject(&self) -> String {
@@ -350,6 +384,7 @@ impl Checker {
             max_steps: self.max_steps,
             keep_going: self.keep_going,
             shorten: self.shorten,
+            allow_races: self.allow_races,
             interrupt: Some(&INTERRUPTED),
             ..Settings::default()
         };

@@ -19,6 +19,7 @@ pub(crate) struct Environment {
     pub(crate) depth: Option<u32>,
     pub(crate) strategy: Option<Strategy>,
     pub(crate) race_mode: bool,
+    pub(crate) allow_races: bool,
     pub(crate) at_bound: bool,
     pub(crate) time: Option<Duration>,
     pub(crate) max_executions: Option<u64>,
@@ -68,6 +69,7 @@ impl Environment {
             depth: small("DEPTH")?,
             strategy: strategy.map_err(|error| format!("SELVEDGE_STRATEGY: {error}"))?,
             race_mode: flag("RACE_MODE")?.unwrap_or(false),
+            allow_races: flag("ALLOW_RACES")?.unwrap_or(false),
             at_bound: flag("AT_BOUND")?.unwrap_or(false),
             time: time("TIME")?,
             max_executions: number("MAX_EXECUTIONS")?,
@@ -81,8 +83,9 @@ impl Environment {
         })
     }
 
-    /// The strategy to search with where the code has this one, or why there is none: a bound from here must be heeded.
-    pub(crate) fn strategy(&self, own: Strategy) -> Result<Strategy, String> {
+    /// The strategy to search with where the code has this one, and allows races or not; or why there is none: a bound from
+    /// here must be heeded.
+    pub(crate) fn strategy(&self, own: Strategy, allow_races: bool) -> Result<Strategy, String> {
         let bounds = [
             (Bound::Preemptions, self.preemptions),
             (Bound::Yields, self.yields),
@@ -93,6 +96,14 @@ impl Environment {
         if self.replay.is_some() {
             return Ok(self.strategy.unwrap_or(own));
         }
+        let allow_races = allow_races || self.allow_races;
+        if let Some(named) = self.strategy.filter(|named| allow_races && named.reduces()) {
+            return Err(format!(
+                "SELVEDGE_STRATEGY: {named} leaves orders of steps out, and which it may is not known where races are \
+                 allowed; choose icb, dfs, delay, depth, random or pct"
+            ));
+        }
+        let own = if allow_races { own.unreduced() } else { own };
         Strategy::within(self.strategy, own, &bounds)
             .map_err(|error| format!("SELVEDGE_{}: {error}", error.bound.name().to_uppercase()))
     }
@@ -137,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_bound_that_the_strategy_does_not_heed_is_refused() {
-        let strategy = |name, text, own| read(name, text).unwrap().strategy(own);
+        let strategy = |name, text, own| read(name, text).unwrap().strategy(own, false);
         assert_eq!(strategy("PREEMPTIONS", "3", Strategy::Dfs), Ok(Strategy::Dfs));
         assert_eq!(strategy("DELAYS", "0", Strategy::CbPor), Ok(Strategy::Delay));
         assert_eq!(strategy("DEPTH", "3", Strategy::CbPor), Ok(Strategy::Depth));
@@ -146,9 +157,12 @@ mod tests {
         assert!(error.contains("SELVEDGE_PREEMPTIONS: the strategy dpor has no bound"), "{error}");
         // One schedule has its bounds in itself.
         let both = Environment { delays: Some(1), preemptions: Some(1), ..Environment::default() };
-        assert!(both.strategy(Strategy::Icb).is_err());
+        assert!(both.strategy(Strategy::Icb, false).is_err());
         let replays = Environment { replay: Some(Schedule::default()), ..both };
-        assert_eq!(replays.strategy(Strategy::Icb), Ok(Strategy::Icb));
+        assert_eq!(replays.strategy(Strategy::Icb, false), Ok(Strategy::Icb));
+        // Where races are allowed nothing is left out.
+        assert_eq!(Environment::default().strategy(Strategy::CbPor, true), Ok(Strategy::Icb));
+        assert!(read("STRATEGY", "bpor").unwrap().strategy(Strategy::Icb, true).is_err());
     }
 
     #[test]

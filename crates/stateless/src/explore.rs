@@ -114,7 +114,8 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     pub(crate) context: ContextBound,
     happens_before: HappensBefore,
     races: RaceDetector,
-    /// Whether the program was ever seen to access a tracked cell. Until then clocks serve no purpose.
+    /// Whether the program was ever seen to access a tracked cell, where races are looked for. Until then clocks serve no
+    /// purpose.
     has_cells: bool,
     /// Whether the current run has clocks.
     clocks: bool,
@@ -235,8 +236,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 break Some(reason);
             }
             if self.is_taken_over() && self.execution.runs_ahead() {
-                let Settings { yields, max_steps, coverage, .. } = self.settings;
-                let settings = Settings { yields, max_steps, coverage, ..Settings::default() };
+                let Settings { yields, max_steps, coverage, allow_races, .. } = self.settings;
+                let settings = Settings { yields, max_steps, coverage, allow_races, ..Settings::default() };
                 self.execution.run_ahead(settings, &mut |wanted| strategy.ahead(wanted));
             }
             let end = self.search_once(&prefix, strategy);

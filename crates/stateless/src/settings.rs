@@ -28,6 +28,9 @@ pub struct Settings<'a> {
     pub keep_going: bool,
     /// How many executions may be spent on making a counterexample simpler.
     pub shorten: u32,
+    /// A data race is no violation. What it leads to is found if accesses are steps: otherwise their orders are not explored,
+    /// and that nothing was found says nothing.
+    pub allow_races: bool,
     /// Set when the user wants the search to stop and say what it has covered.
     pub interrupt: Option<&'a AtomicBool>,
 }
@@ -42,6 +45,7 @@ impl Default for Settings<'_> {
             coverage: Coverage::default(),
             keep_going: false,
             shorten: 2_000,
+            allow_races: false,
             interrupt: None,
         }
     }

@@ -63,6 +63,7 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         max_executions: options.max_executions,
         time: options.time.map(|time| time.0),
         max_steps: options.max_steps.map(|steps| steps as usize),
+        allow_races: options.allow_races,
     };
     let file = request.file.display().to_string();
     let outcome = match request.replay {
@@ -115,6 +116,9 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         }
         if options.race_mode {
             words.push("--race-mode".into());
+        }
+        if options.allow_races {
+            words.push("--allow-races".into());
         }
         if options.exit_status {
             words.push("--exit-status".into());

@@ -120,9 +120,8 @@ fn read(
 fn command(target: &Target, options: &[(String, String)], token: &str, subject: &str) -> String {
     let mut words = vec![format!("SELVEDGE_REPLAY={token}")];
     // Bounds and budgets do not matter to one execution; where the scheduling points are does.
-    words.extend(
-        options.iter().filter(|(name, _)| name == "SELVEDGE_RACE_MODE").map(|(n, v)| format!("{n}={v}")),
-    );
+    let matters = |name: &str| matches!(name, "SELVEDGE_RACE_MODE" | "SELVEDGE_ALLOW_RACES");
+    words.extend(options.iter().filter(|(name, _)| matters(name)).map(|(n, v)| format!("{n}={v}")));
     words.push("cargo".into());
     words.extend(target.arguments(false).iter().map(|word| quote(word)));
     if target.way == Way::Test && !subject.is_empty() {

@@ -48,6 +48,11 @@ fn mistakes_are_explained() {
             vec!["check", "examples/holds.rs", "--delays", "1", "--preemptions", "0"],
             "--preemptions: the strategy delay has no bound on preemptions",
         ),
+        (vec!["check", "examples/holds.rs", "--allow-races"], "add --race-mode"),
+        (
+            vec!["check", "examples/holds.rs", "--race-mode", "--allow-races", "--strategy", "bpor"],
+            "leave --strategy out, or choose icb",
+        ),
         (vec!["check", "examples/holds.rs", "--html", "x.html"], "--html is not there yet"),
         (vec!["check", "examples/holds.rs", "--json", "/nowhere/x.json"], "cannot write --json"),
         (vec!["check", "examples/holds.rs", "--trace", "/nowhere/x.json"], "cannot write --trace"),

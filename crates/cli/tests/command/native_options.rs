@@ -98,3 +98,67 @@ fn a_program_that_does_not_come_to_its_main_heeds_the_time() {
     let seen = run(&["check", program.to_str().unwrap(), "--time", "1s"], 3);
     assert!(begin.elapsed() < Duration::from_secs(10) && seen.out.contains("the time limit"), "{seen:?}");
 }
+
+/// Mutual exclusion by plain variables, which race.
+const PETERSON: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
+static int wants[2], turn, inside;
+static void *enters(void *argument) {
+    int me = argument != 0, other = 1 - me;
+    wants[me] = 1;
+    turn = POLITE ? other : me;
+    while (wants[other] && turn == other) sched_yield();
+    inside++;
+    assert(inside == 1);
+    inside--;
+    wants[me] = 0;
+    return 0;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, enters, (void *)1);
+    enters(0);
+    pthread_join(thread, 0);
+    assert(inside == 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn what_a_race_leads_to_is_found_where_races_are_allowed() {
+    if !has_gcc("what_a_race_leads_to_is_found_where_races_are_allowed") {
+        return;
+    }
+    let folder = fresh("native-races");
+    std::fs::write(folder.join("peterson.c"), PETERSON).unwrap();
+    let built = |name: &str, polite: &str| {
+        let mut compile = selvedge(&["cc", "-g", polite, "peterson.c", "-o", name]);
+        compile.current_dir(&folder).env("XDG_CACHE_HOME", folder.join("cache"));
+        assert!(compile.status().unwrap().success());
+        folder.join(name).to_str().unwrap().to_string()
+    };
+    let (right, wrong) = (built("right", "-DPOLITE=1"), built("wrong", "-DPOLITE=0"));
+    let allowed = ["--race-mode", "--allow-races"];
+    for program in [&right, &wrong] {
+        assert!(run(&["check", program], 1).out.contains("data-race"));
+        assert!(run(&["check", program, "--race-mode"], 1).out.contains("data-race"));
+    }
+    for more in [&[][..], &["--jobs", "2"], &["--strategy", "dfs", "--preemptions", "2"]] {
+        let seen = run(&[&["check", &right][..], &allowed, more].concat(), 0);
+        assert!(seen.out.contains("at most 2 preemptions"), "{seen:?}");
+        let seen = run(&[&["check", &wrong][..], &allowed, more].concat(), 1);
+        assert!(seen.out.contains("assertion failed: inside == 1"), "{seen:?}");
+        // Shown again, with what it was found with.
+        let line = seen.out.lines().find_map(|line| line.strip_prefix("Replay: selvedge ")).unwrap();
+        assert!(line.contains("--race-mode --allow-races"), "{line}");
+        let again = run(&line.split_whitespace().collect::<Vec<_>>(), 1);
+        assert!(again.out.contains("assertion failed: inside == 1"), "{again:?}");
+    }
+    // An answer would say nothing: accesses would not be steps, or orders of theirs would be left out.
+    let seen = run(&["check", &right, "--allow-races"], 2);
+    assert!(seen.err.contains("add --race-mode"), "{seen:?}");
+    let seen = run(&["check", &right, "--race-mode", "--allow-races", "--strategy", "cb-por"], 2);
+    assert!(seen.err.contains("leave --strategy out"), "{seen:?}");
+}

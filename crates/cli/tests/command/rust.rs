@@ -41,9 +41,9 @@ fn tests_are_chosen_by_name() {
 fn options_reach_the_library() {
     for (words, expected) in [
         (
-            "--preemptions 3 --yields 1 --at-bound --strategy icb --race-mode --max-executions 1000 \
+            "--preemptions 3 --yields 1 --at-bound --strategy icb --race-mode --allow-races --max-executions 1000 \
              --time 1.5m --seed 7 --patience 5m",
-            "AT_BOUND=1 MAX_EXECUTIONS=1000 PATIENCE=300s PREEMPTIONS=3 QUIET=1 RACE_MODE=1 SEED=7 \
+            "ALLOW_RACES=1 AT_BOUND=1 MAX_EXECUTIONS=1000 PATIENCE=300s PREEMPTIONS=3 QUIET=1 RACE_MODE=1 SEED=7 \
              STRATEGY=icb TIME=90s YIELDS=1",
         ),
         ("--delays 2", "DELAYS=2 QUIET=1"),

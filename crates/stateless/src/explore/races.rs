@@ -7,10 +7,10 @@ use crate::counterexample;
 use crate::program::{Execution, LocalEvent, Site, Stop};
 
 impl<E: Execution + ?Sized> Explorer<'_, E> {
-    /// A tracked cell is accessed: from the next run on there are clocks.
+    /// A tracked cell is accessed: from the next run on there are clocks, unless races are allowed.
     #[inline]
     pub(super) fn saw_cell(&mut self) {
-        self.has_cells = true;
+        self.has_cells = !self.settings.allow_races;
     }
 
     /// Brings the clocks up to date with the step that was taken, and says whether it raced.

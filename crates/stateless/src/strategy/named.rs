@@ -74,6 +74,28 @@ impl Named {
         matches!(self, Named::Random | Named::Pct)
     }
 
+    /// Whether it leaves orders out of steps that touch nothing in common, as far as that is known.
+    ///
+    /// ```
+    /// use selvedge_stateless::strategy::Named;
+    /// assert!(Named::CbPor.reduces() && !Named::Icb.reduces());
+    /// ```
+    pub fn reduces(self) -> bool {
+        use Named::{Bpor, BporPlain, CbPor, CbPorAll, Dpor, Optimal};
+        matches!(self, CbPor | CbPorAll | Bpor | BporPlain | Dpor | Optimal)
+    }
+
+    /// The strategy in its place that runs every execution: itself, or iterative context bounding.
+    ///
+    /// ```
+    /// use selvedge_stateless::strategy::Named;
+    /// assert_eq!((Named::Optimal.unreduced(), Named::Pct.unreduced()), (Named::Icb, Named::Pct));
+    /// ```
+    #[must_use]
+    pub fn unreduced(self) -> Named {
+        if self.reduces() { Named::Icb } else { self }
+    }
+
     /// Whether it keeps to a bound of this kind.
     ///
     /// ```
