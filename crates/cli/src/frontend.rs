@@ -152,6 +152,10 @@ pub(crate) fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
             "{path} is a directory; give the file to check, such as one of its examples/*.rs or tests/*.rs"
         );
     }
+    // To open a pipe would wait for somebody who writes to it.
+    if !metadata.is_file() {
+        bail!("{path} is not a regular file but a pipe, a socket or a device; give the file to check");
+    }
     let Some(front_end) = FRONT_ENDS.iter().find(|front_end| (front_end.accepts)(request.file)) else {
         if let Some(compiler) = compiler(request.file) {
             bail!(

@@ -43,10 +43,13 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         None => program,
     };
     if let Some(input) = options.stdin.as_ref().filter(|input| !input.is_file()) {
-        bail!(
-            "--stdin {}: there is no such file; give the file that the program is to read",
-            input.display()
-        );
+        let problem = match input.metadata() {
+            Ok(metadata) if metadata.is_dir() => "it is a folder".to_string(),
+            Ok(_) => "it is not a regular file, and each execution reads it from its beginning".to_string(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => "there is no such file".to_string(),
+            Err(error) => error.to_string(),
+        };
+        bail!("--stdin {}: {problem}; give the file that the program is to read", input.display());
     }
     let defaults = Parameters::default();
     let search = Search {

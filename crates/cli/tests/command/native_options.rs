@@ -162,3 +162,39 @@ fn what_a_race_leads_to_is_found_where_races_are_allowed() {
     let seen = run(&["check", &right, "--race-mode", "--allow-races", "--strategy", "cb-por"], 2);
     assert!(seen.err.contains("leave --strategy out"), "{seen:?}");
 }
+
+/// What is no regular file is not opened, which might wait for ever.
+#[test]
+fn what_is_no_regular_file_is_refused() {
+    let folder = fresh("native-pipe-file");
+    let pipe = folder.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut child = selvedge(&["check", pipe.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begin = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begin.elapsed() > Duration::from_secs(20) {
+            child.kill().unwrap();
+            panic!("it waits for the pipe");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let seen = Seen::from(child.wait_with_output().unwrap());
+    assert_eq!(seen.status, Some(2), "{seen:?}");
+    assert!(seen.err.contains("is not a regular file"), "{seen:?}");
+
+    if !has_gcc("what_is_no_regular_file_is_refused") {
+        return;
+    }
+    let program = compile(&folder, "int main(void) { return 0; }\n", &[]);
+    let program = program.to_str().unwrap();
+    for (input, message) in
+        [(folder.as_path(), "it is a folder; give the file"), (&pipe, "it is not a regular file")]
+    {
+        let seen = run(&["check", program, "--stdin", input.to_str().unwrap()], 2);
+        assert!(seen.err.contains(message), "{seen:?}");
+    }
+}
