@@ -1,5 +1,6 @@
 //! Which executables can be checked, and starting one.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -288,11 +289,15 @@ impl NativeProgram {
             .stdin(Stdio::from(duplicate(&input)?))
             .stdout(Stdio::from(duplicate(&self.output)?))
             .stderr(Stdio::from(duplicate(&self.output)?))
-            .env("LD_PRELOAD", format!("/proc/self/fd/{}", runtime.as_raw_fd()))
             .env(AREA_VARIABLE, shared.as_raw_fd().to_string());
+        let mut preloaded = OsString::from(format!("/proc/self/fd/{}", runtime.as_raw_fd()));
         if let Some(before) = std::env::var_os("LD_PRELOAD") {
+            // What the user preloads comes after ours, and is all that processes which the program starts see.
+            preloaded.push(":");
+            preloaded.push(&before);
             command.env("SELVEDGE_PRELOAD_BEFORE", before);
         }
+        command.env("LD_PRELOAD", preloaded);
         if std::env::var_os("LD_BIND_NOW").is_none() {
             // Functions are looked up once, rather than by every execution that calls them.
             command.env("LD_BIND_NOW", "1").env(BIND_MARK.to_str().expect("ASCII"), "1");

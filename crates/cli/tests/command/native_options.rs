@@ -198,3 +198,39 @@ fn what_is_no_regular_file_is_refused() {
         assert!(seen.err.contains(message), "{seen:?}");
     }
 }
+
+/// What the user preloads is preloaded, after the runtime, and processes that the program starts see that alone.
+#[test]
+fn what_the_user_preloads_is_there() {
+    if !has_gcc("what_the_user_preloads_is_there") {
+        return;
+    }
+    let folder = fresh("native-preload");
+    std::fs::write(folder.join("pre.c"), "int preloaded(void) { return 42; }\n").unwrap();
+    let built =
+        Command::new("gcc").args(["-shared", "-fPIC", "pre.c", "-o", "pre.so"]).current_dir(&folder).status();
+    assert!(built.unwrap().success());
+    let text = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+int preloaded(void) __attribute__((weak));
+static void *works(void *argument) { return argument; }
+int main(int count, char **arguments) {
+    pthread_t thread;
+    pthread_create(&thread, 0, works, 0);
+    pthread_join(thread, 0);
+    assert(preloaded && preloaded() == 42);
+    assert(count == 2 && strcmp(getenv("LD_PRELOAD"), arguments[1]) == 0);
+    setenv("EXPECTED", arguments[1], 1);
+    assert(system("test \"$LD_PRELOAD\" = \"$EXPECTED\" && test -z \"$SELVEDGE_PRELOAD_BEFORE\"") == 0);
+    return 0;
+}
+"#;
+    let program = compile(&folder, text, &[]);
+    let library = folder.join("pre.so");
+    let mut command = selvedge(&["check", program.to_str().unwrap(), "--", library.to_str().unwrap()]);
+    let seen = Seen::from(command.env("LD_PRELOAD", &library).output().unwrap());
+    assert_eq!(seen.status, Some(0), "{seen:?}");
+}
