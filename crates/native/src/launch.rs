@@ -482,14 +482,26 @@ fn is_executable(path: &Path) -> bool {
     unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 }
 }
 
-/// What programs depend on beside their schedule, and the functions that show it.
-const SUSPECTS: [(&str, &[&str]); 5] = [
-    ("random numbers", &["getrandom", "getentropy", "arc4random", "arc4random_uniform", "arc4random_buf"]),
-    ("numbers of processes and threads", &["getpid", "getppid", "gettid"]),
+/// Functions that open files.
+const OPENING: [&str; 6] = ["open", "open64", "fopen", "fopen64", "openat", "creat"];
+
+/// What programs depend on beside their schedule, and the functions and files that show it.
+const SUSPECTS: [(&str, &[&str]); 6] = [
     (
-        "files that an execution changes",
-        &["open", "open64", "fopen", "fopen64", "openat", "creat", "unlink", "rename"],
+        "random numbers",
+        &[
+            "getrandom",
+            "getentropy",
+            "arc4random",
+            "arc4random_uniform",
+            "arc4random_buf",
+            "/dev/urandom",
+            "/dev/random",
+        ],
     ),
+    ("numbers of processes and threads", &["getpid", "getppid", "gettid"]),
+    ("files that an execution changes", &OPENING),
+    ("files that it removes or renames", &["unlink", "rename"]),
     ("the network or other processes", &["socket", "connect", "pipe", "posix_spawn", "system", "popen"]),
     ("the system's clocks", &["clock_getres", "times", "getrusage"]),
 ];
@@ -606,8 +618,12 @@ fn examine(data: &[u8]) -> Result<Found, String> {
                 .into(),
         );
     }
+    let opens = OPENING.iter().any(|name| asks(name));
+    let mentions = |text: &str| data.windows(text.len()).any(|bytes| bytes == text.as_bytes());
     let suspects = SUSPECTS.iter().filter_map(|(what, names)| {
-        let asked: Vec<_> = names.iter().copied().filter(|name| asks(name)).collect();
+        // A device has to be opened by its name.
+        let shows = |name: &str| if name.starts_with('/') { opens && mentions(name) } else { asks(name) };
+        let asked: Vec<_> = names.iter().copied().filter(|name| shows(name)).collect();
         (!asked.is_empty()).then(|| format!("{what} ({})", asked.join(", ")))
     });
     let mut cpp = [0; CPP.len()];

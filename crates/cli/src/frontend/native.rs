@@ -86,9 +86,11 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     let outcome = outcome.map_err(|error| match error {
         Error::Nondeterministic { step, difference, location } => {
             let place = location.map_or_else(String::new, |location| format!(" ({location})"));
+            const UNSEEN: &str = "addresses that it prints or compares, memory that it uses uninitialised, or the \
+                                  processor's time stamp counter (rdtsc) and random numbers (rdrand)";
             let suspects = match program.suspects() {
-                [] => "look for addresses that it prints or compares, or memory that it uses uninitialised".into(),
-                some => format!("it may be {}", some.join("; or ")),
+                [] => format!("look for {UNSEEN}"),
+                some => format!("it may be {}; or else look for {UNSEEN}", some.join("; or ")),
             };
             anyhow!(
                 "{file} is not deterministic: run again with the same schedule, it differs at step {step}{place}: \

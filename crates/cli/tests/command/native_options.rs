@@ -234,3 +234,35 @@ int main(int count, char **arguments) {
     let seen = Seen::from(command.env("LD_PRELOAD", &library).output().unwrap());
     assert_eq!(seen.status, Some(0), "{seen:?}");
 }
+
+/// What a program that is not deterministic may depend on is named.
+#[test]
+fn likely_causes_of_nondeterminism_are_named() {
+    if !has_gcc("likely_causes_of_nondeterminism_are_named") {
+        return;
+    }
+    let program = |value: &str| {
+        format!(
+            "#include <fcntl.h>\n#include <pthread.h>\n#include <unistd.h>\n#include <x86intrin.h>\n\
+             static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n\
+             static unsigned value(void) {{ unsigned value = 0; {value} return value; }}\n\
+             int main(void) {{ for (unsigned i = value() % 1000; i > 0; i--) {{ pthread_mutex_lock(&lock); \
+             pthread_mutex_unlock(&lock); }} }}\n"
+        )
+    };
+    let reads =
+        program("int f = open(\"/dev/urandom\", O_RDONLY); if (read(f, &value, 4) < 0) return 0; close(f);");
+    let counts = program("value = (unsigned)__rdtsc() / 16;");
+    for (name, text, cause) in [
+        (
+            "native-urandom",
+            reads,
+            "it may be random numbers (/dev/urandom); or files that an execution changes (open)",
+        ),
+        ("native-rdtsc", counts, "time stamp counter (rdtsc)"),
+    ] {
+        let program = compile(&fresh(name), &text, &[]);
+        let seen = run(&["check", program.to_str().unwrap()], 2);
+        assert!(seen.err.contains("not deterministic") && seen.err.contains(cause), "{seen:?}");
+    }
+}
