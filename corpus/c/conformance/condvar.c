@@ -17,6 +17,45 @@ static void *waits(void *argument) {
     return NULL;
 }
 
+static pthread_mutex_t nested = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+static void *waits_nested(void *argument) {
+    (void)argument;
+    SAY(pthread_mutex_lock(&nested));
+    SAY(pthread_mutex_lock(&nested));
+    SAY(pthread_cond_wait(&ready, &nested));
+    SAY(pthread_mutex_unlock(&nested));
+    SAY(pthread_mutex_unlock(&nested));
+    SAY(pthread_mutex_unlock(&nested));
+    return NULL;
+}
+
+// A recursive mutex that is locked twice stays locked while its holder waits, and is locked twice after that.
+static void waits_with_a_nested_lock(void) {
+    SAY(pthread_mutex_lock(&nested));
+    SAY(pthread_mutex_lock(&nested));
+    struct timespec limit = in_ms(CLOCK_REALTIME, 5);
+    SAY(pthread_cond_timedwait(&ready, &nested, &limit));
+    SAY(pthread_mutex_unlock(&nested));
+    SAY(pthread_mutex_unlock(&nested));
+    SAY(pthread_mutex_unlock(&nested));
+    pthread_t thread;
+    SAY(pthread_create(&thread, NULL, waits_nested, NULL));
+    while (pthread_tryjoin_np(thread, NULL)) {
+        pthread_cond_signal(&ready);
+        sched_yield();
+    }
+}
+
+// Mutexes that say so where a thread unlocks them and does not hold them say so here too.
+static void waits_without_the_lock(void) {
+    struct timespec limit = in_ms(CLOCK_REALTIME, 5);
+    pthread_mutex_t checking = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    SAY(pthread_cond_wait(&ready, &checking));
+    SAY(pthread_cond_timedwait(&ready, &checking, &limit));
+    SAY(pthread_cond_wait(&ready, &nested));
+}
+
 int main(void) {
     pthread_t threads[2];
     SAY(pthread_cond_signal(&ready));
@@ -56,6 +95,8 @@ int main(void) {
     SAY_NUMBER(after.tv_sec > limit.tv_sec || (after.tv_sec == limit.tv_sec && after.tv_nsec >= limit.tv_nsec));
     SAY(pthread_mutex_unlock(&lock));
     SAY(pthread_cond_destroy(&monotonic));
+    waits_with_a_nested_lock();
+    waits_without_the_lock();
     SAY(pthread_cond_destroy(&ready));
     return 0;
 }

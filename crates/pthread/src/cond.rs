@@ -5,11 +5,11 @@ use std::ffi::{c_int, c_void};
 
 use crate::cancel;
 use crate::mutex::{self, Mutex};
-use crate::protocol::{Op, access, note, object, op, stop};
+use crate::protocol::{Gate, Op, access, note, object, op, stop};
 use crate::runtime::{is_on, rt, visible};
 use crate::site::{Frame, frame};
 use crate::slot::Slot;
-use crate::sys::{EINVAL, ETIMEDOUT, Timespec, real};
+use crate::sys::{EINVAL, EPERM, ETIMEDOUT, Timespec, real};
 use crate::time;
 
 /// `pthread_cond_t`: the flags are at 36; up to 16 is what the runtime uses.
@@ -29,18 +29,26 @@ fn clock(condvar: *mut c_void) -> c_int {
 }
 
 pub(crate) fn wait(condvar: *mut c_void, mutex: *mut c_void, deadline: Option<u64>, frame: Frame) -> c_int {
-    let (object, mutex) = (object_of(condvar, frame), Mutex::new(mutex).object(frame));
-    cancel::act(frame);
+    let memory = Mutex::new(mutex);
+    let (object, mutex) = (object_of(condvar, frame), memory.object(frame));
     if !mutex::is_mine(mutex) {
+        if memory.says_not_held() {
+            return EPERM;
+        }
         rt().stop(
             stop::MISUSE,
             frame,
             &[b"a thread waits on a condition variable with a mutex that it does not hold"],
         );
     }
+    cancel::act(frame);
+    // A recursive mutex that is locked more than once stays locked, as in the C library: the wait does nothing to it
+    // that another thread could tell.
+    let stays = rt().object(mutex).count > 1;
+    let with_mutex = |operation: Op| if stays { operation } else { operation.with(mutex) };
     let me = rt().current;
     rt().threads[me as usize].in_cancellable_wait = true;
-    visible(Op::on(op::WAIT, access::WRITE, object).with(mutex), frame);
+    visible(with_mutex(Op::on(op::WAIT, access::WRITE, object)), frame);
     let runtime = rt();
     if runtime.threads[me as usize].woken_to_cancel {
         // It was cancelled on its way here: it need not be woken.
@@ -48,17 +56,15 @@ pub(crate) fn wait(condvar: *mut c_void, mutex: *mut c_void, deadline: Option<u6
     } else {
         runtime.add_waiter(object, me);
     }
-    // A recursive mutex that is locked more than once stays locked, as in the C library.
-    let held = runtime.object(mutex).count;
-    if held == 1 {
-        mutex::release(mutex);
-    } else {
+    if stays {
         runtime.object(mutex).count -= 1;
+    } else {
+        mutex::release(mutex);
     }
     let how = if deadline.is_some() { access::WRITE } else { access::READ };
-    let wake = Op::on(op::WAKE, how, object).with(mutex);
-    let gate = mutex::free(mutex);
-    let gate = crate::protocol::Gate { needs_signal: true, timed: deadline.is_some(), ..gate };
+    let wake = with_mutex(Op::on(op::WAKE, how, object));
+    let gate = if stays { Gate::OPEN } else { mutex::free(mutex) };
+    let gate = Gate { needs_signal: true, timed: deadline.is_some(), ..gate };
     // Cancelled or not, it has the mutex when it goes on.
     let me = me as usize;
     let timed_out = crate::runtime::visible_when(wake, gate, frame);
@@ -70,12 +76,18 @@ pub(crate) fn wait(condvar: *mut c_void, mutex: *mut c_void, deadline: Option<u6
     } else {
         runtime.performed.access = access::READ;
     }
-    let result = mutex::hold(mutex);
+    let error = if stays {
+        rt().object(mutex).count += 1;
+        0
+    } else {
+        mutex::hold(mutex)
+    };
     if rt().threads[me].woken_to_cancel {
         rt().threads[me].woken_to_cancel = false;
         cancel::act_now();
     }
-    if timed_out { ETIMEDOUT } else { result }
+    // What is wrong with the mutex matters more than the time.
+    if timed_out && error == 0 { ETIMEDOUT } else { error }
 }
 
 /// Waits until a moment that a clock shows.

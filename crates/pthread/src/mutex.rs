@@ -55,6 +55,11 @@ impl Mutex {
     fn is_robust(self) -> bool {
         self.kind_bits() & ROBUST_KIND != 0
     }
+
+    /// Whether it tells a thread that unlocks it and does not hold it. To others that is undefined.
+    pub(crate) fn says_not_held(self) -> bool {
+        matches!(self.kind(), RECURSIVE | ERROR_CHECKING) || self.is_robust()
+    }
 }
 
 /// Whether the current thread holds the object.
@@ -144,7 +149,7 @@ fn try_object(object: u32, frame: Frame) -> c_int {
 pub(crate) fn unlock(mutex: Mutex, frame: Frame) -> c_int {
     let object = mutex.object(frame);
     if !is_mine(object) {
-        if matches!(mutex.kind(), RECURSIVE | ERROR_CHECKING) || mutex.is_robust() {
+        if mutex.says_not_held() {
             return EPERM;
         }
         not_held(object, frame);
