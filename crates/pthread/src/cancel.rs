@@ -12,7 +12,7 @@ use crate::protocol::{Gate, Op, access, note, op, stop};
 use crate::runtime::{self, is_on, rt, visible};
 use crate::site::{Frame, frame};
 use crate::sys::{EINVAL, ESRCH, real};
-use crate::{thread, unwind};
+use crate::{cond, thread, unwind};
 
 /// Whether the program can ask threads to end at all.
 static USED: AtomicBool = AtomicBool::new(false);
@@ -75,8 +75,11 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cancel(handle: usize) -> c_int {
         return unsafe { real!(c"pthread_cancel", fn(usize) -> c_int)(handle) };
     }
     let Some(target) = thread::find(handle) else { return ESRCH };
-    let object = rt().threads[target as usize].object;
-    visible(Op::on(op::CANCEL, access::WRITE, object), frame!());
+    let state = &rt().threads[target as usize];
+    let operation = Op::on(op::CANCEL, access::WRITE, state.object);
+    // It may wake the target from what it waits for, and says so before.
+    let also = if state.in_cancellable_wait { state.pending.object } else { 0 };
+    visible(Op { also, ..operation }, frame!());
     let runtime = rt();
     let state = &mut runtime.threads[target as usize];
     if state.ended || state.cancelled {
@@ -85,8 +88,14 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cancel(handle: usize) -> c_int {
     state.cancelled = true;
     if state.in_cancellable_wait && !state.cancel_disabled {
         let waits_for = state.pending.object;
-        state.woken_to_cancel = true;
+        let was_signalled = state.signalled && state.pending.kind == op::WAKE;
         runtime.performed.also = waits_for;
+        if was_signalled && !cond::leaves_signal(waits_for - 1) {
+            return 0;
+        }
+        let runtime = rt();
+        let state = &mut runtime.threads[target as usize];
+        state.woken_to_cancel = true;
         if state.gate.needs_signal {
             // It leaves the condition variable, with the mutex.
             runtime.take_waiter(waits_for - 1, |_, thread| thread == target);

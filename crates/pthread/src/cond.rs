@@ -128,6 +128,19 @@ pub(crate) fn notify(condvar: *mut c_void, all: bool, frame: Frame) {
     }
 }
 
+/// A thread that was signalled is cancelled before it has gone on. Either the signal was first, and the thread goes on
+/// with it, or the thread leaves, and another that waits gets the signal. Both are explored; says whether it leaves.
+pub(crate) fn leaves_signal(object: u32) -> bool {
+    let runtime = rt();
+    let heirs = runtime.waiters(object).max(1);
+    let Some(heir) = runtime.choose(1 + heirs).checked_sub(1) else { return false };
+    let runtime = rt();
+    if let Some(thread) = runtime.take_waiter(object, |place, _| place == heir) {
+        runtime.signal(thread);
+    }
+    true
+}
+
 pub(crate) fn destroy_condvar(condvar: *mut c_void, frame: Frame) {
     let object = object_of(condvar, frame);
     // Threads that have been signalled and have yet to wake are allowed.

@@ -103,6 +103,14 @@ fn every_strategy_tells_orders_with_the_exit_apart() {
     }
 }
 
+/// What a cancellation wakes a thread from is part of what it does.
+#[test]
+fn every_strategy_tells_orders_with_a_cancellation_apart() {
+    for name in ["cancelled_after_signal", "cancelled_waiters", "signalled_then_cancelled"] {
+        check(&format!("examples/{name}.c"), &["bpor", "optimal"]);
+    }
+}
+
 /// Of the strategies, only those that go by preemptions say how few are needed.
 #[test]
 fn every_strategy_finds_a_bug() {
