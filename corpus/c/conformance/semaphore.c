@@ -12,6 +12,12 @@ static void *posts(void *argument) {
     return NULL;
 }
 
+static void tries(const char *name, int flags, unsigned value) {
+    errno = 0;
+    int fails = sem_open(name, flags, 0600, value) == SEM_FAILED;
+    printf("sem_open: %s\n", fails ? error_name(errno) : "0");
+}
+
 int main(void) {
     int value;
     SAY_ERRNO(sem_init(&items, 0, 1));
@@ -56,5 +62,31 @@ int main(void) {
     SAY_ERRNO(sem_unlink(name));
     SAY_ERRNO(sem_wait(named));
     SAY_ERRNO(sem_close(named));
+
+    // The slashes before a name are no part of it, and it may be as long as that of a file, without `sem.`.
+    again = sem_open(name + 1, O_CREAT | O_EXCL, 0600, 2);
+    SAY_NUMBER(again != SEM_FAILED);
+    SAY_ERRNO(sem_post(sem_open(name, 0)));
+    SAY_ERRNO(sem_getvalue(again, &value));
+    SAY_NUMBER(value);
+    char slashes[80];
+    snprintf(slashes, sizeof slashes, "//%s", name);
+    SAY_ERRNO(sem_unlink(slashes));
+    char long_name[300];
+    for (int length = 251; length <= 252; length++) {
+        snprintf(long_name, sizeof long_name, "%s", name);
+        memset(long_name + strlen(name), 'n', length + 1 - strlen(name));
+        long_name[length + 1] = 0;
+        tries(long_name, O_CREAT, 1);
+        SAY_ERRNO(sem_unlink(long_name));
+    }
+    tries("", O_CREAT, 1);
+    tries("//", O_CREAT, 1);
+    tries("/selvedge/conformance", O_CREAT, 1);
+    SAY_ERRNO(sem_unlink("/selvedge/conformance"));
+    tries(name, O_CREAT, (unsigned)INT_MAX + 1);
+    tries(name, O_CREAT, 1);
+    tries(name, O_CREAT | O_EXCL, (unsigned)INT_MAX + 1);
+    SAY_ERRNO(sem_unlink(name));
     return 0;
 }

@@ -40,6 +40,9 @@ impl Words<'_> {
         if state.kind == object::PROCESS {
             return "the process".into();
         }
+        if state.kind == object::NAMES {
+            return "the names of semaphores".into();
+        }
         match self.symbols.variable(state.address, size) {
             Some(name) => format!("{kind} {name}"),
             None => {

@@ -304,6 +304,8 @@ pub(crate) mod object {
     pub(crate) const ATOMIC_SECTION: u8 = 10;
     /// Signals to the process, and its exit.
     pub(crate) const PROCESS: u8 = 11;
+    /// The names of semaphores.
+    pub(crate) const NAMES: u8 = 12;
 }
 
 /// What can go wrong.

@@ -214,7 +214,8 @@ pub(crate) unsafe extern "C-unwind" fn sem_getvalue(semaphore: *mut c_void, valu
 }
 
 const NAMES: usize = 64;
-const NAME: usize = 64;
+/// The C library has them in files, with `sem.` before each: together as long as the name of a file may be.
+const NAME: usize = 255 - 4;
 
 /// A named semaphore: its name, while it has one, and the memory that the program gets.
 struct Named {
@@ -224,11 +225,56 @@ struct Named {
     memory: [u64; 4],
 }
 
-struct Table(UnsafeCell<[Named; NAMES]>);
+impl Named {
+    const NONE: Named = Named { name: [0; NAME], length: 0, users: 0, memory: [0; 4] };
+
+    fn is(&self, name: &[u8]) -> bool {
+        self.length > 0 && self.name[..self.length] == *name
+    }
+}
+
+struct Names {
+    /// The object that they are together, plus 1: who is first to make or remove a name matters.
+    object: u32,
+    named: [Named; NAMES],
+}
+
+struct Table(UnsafeCell<Names>);
 // SAFETY: used by the current thread only; see the runtime's access protocol.
 unsafe impl Sync for Table {}
-static TABLE: Table =
-    Table(UnsafeCell::new([const { Named { name: [0; NAME], length: 0, users: 0, memory: [0; 4] } }; NAMES]));
+static TABLE: Table = Table(UnsafeCell::new(Names { object: 0, named: [Named::NONE; NAMES] }));
+
+/// The names. The reference must be gone before anything switches.
+fn names() -> &'static mut Names {
+    // SAFETY: see `Table`; the callers keep to what is said above.
+    unsafe { &mut *TABLE.0.get() }
+}
+
+/// Stops before the names are looked at or changed.
+fn at_names(frame: Frame) {
+    if names().object == 0 {
+        names().object = rt().new_object(object::NAMES, 0, 0) + 1;
+    }
+    visible(Op::on(op::COMPARE_EXCHANGE, access::WRITE, names().object - 1), frame);
+}
+
+const ENOENT: c_int = 2;
+const ENAMETOOLONG: c_int = 36;
+
+/// A name without the slashes before it, which are all the same to the C library.
+///
+/// # Safety
+/// It is a C string.
+unsafe fn bare<'a>(name: *const c_char) -> Result<&'a [u8], c_int> {
+    // SAFETY: the caller's.
+    let name = unsafe { std::slice::from_raw_parts(name.cast::<u8>(), strlen(name)) };
+    let slashes = name.iter().take_while(|byte| **byte == b'/').count();
+    match &name[slashes..] {
+        name if name.is_empty() || name.contains(&b'/') => Err(EINVAL),
+        name if name.len() > NAME => Err(ENAMETOOLONG),
+        name => Ok(name),
+    }
+}
 
 /// `sem_open`.
 ///
@@ -243,9 +289,7 @@ pub(crate) unsafe extern "C-unwind" fn sem_open(
 ) -> *mut c_void {
     const CREATE: c_int = 0o100;
     const EXCLUSIVE: c_int = 0o200;
-    const ENOENT: c_int = 2;
     const EEXIST: c_int = 17;
-    const ENAMETOOLONG: c_int = 36;
     if !is_on() {
         // SAFETY: passed on.
         return unsafe {
@@ -259,33 +303,41 @@ pub(crate) unsafe extern "C-unwind" fn sem_open(
         std::ptr::null_mut()
     };
     // SAFETY: a C string.
-    let name = unsafe { std::slice::from_raw_parts(name.cast::<u8>(), strlen(name)) };
-    if name.len() > NAME {
-        return failed(ENAMETOOLONG);
-    }
-    if name.len() < 2 || name[0] != b'/' || name[1..].contains(&b'/') {
+    let name = match unsafe { bare(name) } {
+        Ok(name) => name,
+        Err(error) => return failed(error),
+    };
+    let creates = flags & CREATE != 0;
+    let excludes = creates && flags & EXCLUSIVE != 0;
+    let is_too_much = u64::from(value) > MOST;
+    if excludes && is_too_much {
         return failed(EINVAL);
     }
-    // SAFETY: see `Table`.
-    let table = unsafe { &mut *TABLE.0.get() };
-    if let Some(found) =
-        table.iter_mut().find(|named| named.length > 0 && named.name[..named.length] == *name)
-    {
-        if flags & CREATE != 0 && flags & EXCLUSIVE != 0 {
+    let frame = frame!();
+    at_names(frame);
+    let names = names();
+    let found = names.named.iter_mut().find(|named| named.is(name));
+    if found.is_some() || !creates || is_too_much {
+        // It changes nothing that another thread could tell.
+        rt().performed.access = access::READ;
+    }
+    match found {
+        Some(_) if excludes => {
+            rt().note = note::BUSY;
             return failed(EEXIST);
         }
-        found.users += 1;
-        return found.memory.as_mut_ptr().cast();
+        Some(found) => {
+            found.users += 1;
+            return found.memory.as_mut_ptr().cast();
+        }
+        None if !creates => return failed(ENOENT),
+        None if is_too_much => return failed(EINVAL),
+        None => {}
     }
-    if flags & CREATE == 0 {
-        return failed(ENOENT);
-    }
-    if u64::from(value) > MOST {
-        return failed(EINVAL);
-    }
-    let Some(free) = table.iter_mut().find(|named| named.length == 0 && named.users == 0) else {
-        rt().stop(stop::UNSUPPORTED, frame!(), &[b"more than 64 named semaphores are open"]);
+    let Some(free) = names.named.iter_mut().find(|named| named.length == 0 && named.users == 0) else {
+        rt().stop(stop::UNSUPPORTED, frame, &[b"more than 64 named semaphores are open"]);
     };
+    rt().note = note::TAKEN;
     free.name[..name.len()].copy_from_slice(name);
     (free.length, free.users, free.memory) = (name.len(), 1, [u64::from(value), 0, 0, 0]);
     free.memory.as_mut_ptr().cast()
@@ -301,9 +353,8 @@ pub(crate) unsafe extern "C-unwind" fn sem_close(semaphore: *mut c_void) -> c_in
         // SAFETY: passed on.
         return unsafe { real!(c"sem_close", fn(*mut c_void) -> c_int)(semaphore) };
     }
-    // SAFETY: see `Table`.
-    let table = unsafe { &mut *TABLE.0.get() };
-    let found = table
+    let found = names()
+        .named
         .iter_mut()
         .find(|named| named.users > 0 && named.memory.as_ptr() == semaphore.cast_const().cast());
     match found {
@@ -321,19 +372,25 @@ pub(crate) unsafe extern "C-unwind" fn sem_close(semaphore: *mut c_void) -> c_in
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn sem_unlink(name: *const c_char) -> c_int {
-    const ENOENT: c_int = 2;
     if !is_on() {
         // SAFETY: passed on.
         return unsafe { real!(c"sem_unlink", fn(*const c_char) -> c_int)(name) };
     }
-    // SAFETY: a C string; and see `Table`.
-    let (name, table) =
-        unsafe { (std::slice::from_raw_parts(name.cast::<u8>(), strlen(name)), &mut *TABLE.0.get()) };
-    match table.iter_mut().find(|named| named.length > 0 && named.name[..named.length] == *name) {
+    // SAFETY: a C string.
+    let name = match unsafe { bare(name) } {
+        Ok(name) => name,
+        Err(EINVAL) => return fail(ENOENT),
+        Err(error) => return fail(error),
+    };
+    at_names(frame!());
+    match names().named.iter_mut().find(|named| named.is(name)) {
         Some(named) => {
             named.length = 0;
             0
         }
-        None => fail(ENOENT),
+        None => {
+            rt().performed.access = access::READ;
+            fail(ENOENT)
+        }
     }
 }
