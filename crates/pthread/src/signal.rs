@@ -54,7 +54,8 @@ fn wait(set: u64, deadline: Option<u64>, frame: Frame) -> Option<c_int> {
         rt().threads[me].sent_signal = 0;
         let is_there = (rt().threads[me].pending_signals | rt().pending_signals) & set != 0;
         let gate = Gate { needs_signal: !is_there, timed: !is_there && deadline.is_some(), ..Gate::OPEN };
-        let operation = Op::on(op::SIGNAL_WAIT, access::READ, own).with(process);
+        let operation =
+            Op::on(op::SIGNAL_WAIT, access::READ, own).with(process).ordered(crate::protocol::order::ACQUIRE);
         let timed_out = cancel::visible_when(operation, gate, frame);
         rt().threads[me].awaited_signals = 0;
         if timed_out {

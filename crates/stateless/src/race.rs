@@ -113,9 +113,10 @@ impl RaceDetector {
         clocks.now.tick(thread);
         let object = &mut objects[op.object?.index()];
         match op.kind {
-            OpKind::Join | OpKind::Park | OpKind::BarrierPass | OpKind::RefCount => {
-                clocks.now.join(&object.released);
-            }
+            // What the thread waited for has not come.
+            OpKind::Join | OpKind::Park | OpKind::Lock | OpKind::ReadLock | OpKind::Receive
+                if op.timed_out => {}
+            OpKind::Join | OpKind::BarrierPass | OpKind::RefCount => clocks.now.join(&object.released),
             OpKind::End | OpKind::OnceLeave => object.released.copy_from(&clocks.now),
             OpKind::Unpark | OpKind::BarrierArrive => object.released.join(&clocks.now),
             OpKind::Disconnect => {
@@ -126,6 +127,7 @@ impl RaceDetector {
                 objects[op.object?.index()].released.join(&clocks.now);
             }
             // A failed attempt says so by its ordering.
+            OpKind::Park if op.order.acquires() => clocks.now.join(&object.released),
             OpKind::Lock | OpKind::TryLock if op.order.acquires() => {
                 clocks.now.join(&object.released);
                 clocks.now.join(&object.shared);
@@ -321,6 +323,45 @@ mod tests {
         assert_eq!(races.local(ThreadId(0), LocalEvent::Write(object(X), Site(1))), None);
         races.step(ThreadId(1), &lock, Site(0));
         assert!(races.local(ThreadId(1), LocalEvent::Read(object(X), Site(2))).is_some());
+    }
+
+    /// Whether a read races with a write that another thread has published by the first operation, after the second.
+    fn after(publish: Op, then: Op) -> bool {
+        let mut races = RaceDetector::default();
+        races.step(ThreadId(0), &Op::local(OpKind::Yield), Site(0));
+        races.step(ThreadId(1), &Op::local(OpKind::Yield), Site(0));
+        assert_eq!(races.local(ThreadId(0), LocalEvent::Write(object(X), Site(1))), None);
+        races.step(ThreadId(0), &publish, Site(2));
+        races.step(ThreadId(1), &then, Site(3));
+        races.local(ThreadId(1), LocalEvent::Read(object(X), Site(4))).is_some()
+    }
+
+    #[test]
+    fn only_a_token_that_is_taken_publishes() {
+        let post = Op::on(OpKind::Unpark, Access::Write, object(FLAG)).ordered(MemoryOrder::Release);
+        let taken = Op::on(OpKind::Park, Access::Write, object(FLAG)).ordered(MemoryOrder::Acquire);
+        assert!(!after(post, taken));
+        assert!(after(post, Op::on(OpKind::Park, Access::Read, object(FLAG))));
+        assert!(after(post, Op { timed_out: true, ..taken }));
+    }
+
+    #[test]
+    fn a_wait_that_runs_out_publishes_nothing() {
+        for (publish, wait) in [
+            (OpKind::End, OpKind::Join),
+            (OpKind::Unlock, OpKind::Lock),
+            (OpKind::Unlock, OpKind::ReadLock),
+            (OpKind::Disconnect, OpKind::Receive),
+        ] {
+            let publish = Op::on(publish, Access::Write, object(FLAG));
+            let wait = Op::on(wait, Access::Read, object(FLAG)).ordered(MemoryOrder::Acquire);
+            assert!(!after(publish, wait), "{wait:?}");
+            assert!(after(publish, Op { timed_out: true, ..wait }), "{wait:?}");
+        }
+        // But a thread that no longer waits on a condition variable has the mutex again.
+        let unlock = Op::on(OpKind::Unlock, Access::Write, object(FLAG));
+        let wake = Op::on(OpKind::Wake, Access::Write, object(FLAG + 1));
+        assert!(!after(unlock, Op { also: Some(object(FLAG)), timed_out: true, ..wake }));
     }
 
     #[test]

@@ -45,8 +45,8 @@ impl Synchronisation {
         let first = done.touches.first().copied();
         let (sees, publishes, keeps) = match (done.kind, first) {
             (OpKind::Lock | OpKind::Join | OpKind::Load, Some((object, _))) => (Some(object), None, false),
-            (OpKind::TryLock, Some((object, Access::Write))) => (Some(object), None, false),
-            (OpKind::Park, Some((object, _))) => (Some(object), None, false),
+            // One that fails, or whose time ran out, only reads.
+            (OpKind::TryLock | OpKind::Park, Some((object, Access::Write))) => (Some(object), None, false),
             (OpKind::Unlock | OpKind::Store | OpKind::End, Some((object, _))) => (None, Some(object), false),
             (OpKind::Unpark, Some((object, _))) => (None, Some(object), true),
             (OpKind::Rmw | OpKind::CompareExchange, Some((object, Access::Write))) => {

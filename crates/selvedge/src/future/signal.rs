@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::Wake;
 
-use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId};
+use selvedge_core::{Access, MemoryOrder, ObjectId, Op, OpKind, ThreadId};
 use selvedge_stateless::LocalEvent;
 
 use crate::rt::{self, Gate, Handle, ObjectKind, Phase};
@@ -113,7 +113,7 @@ impl InCheck {
             // Others may have woken it too.
             handle.get().event(LocalEvent::Acquire(self.waker));
         } else {
-            let op = Op::on(OpKind::Park, Access::Write, self.waker);
+            let op = Op::on(OpKind::Park, Access::Write, self.waker).ordered(MemoryOrder::Acquire);
             handle.visible_when(op, Gate::set(self.waker, 1), self.site);
         }
         handle.get().set_word(self.waker, 0);

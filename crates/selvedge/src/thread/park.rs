@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::time::Duration;
 
-use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId};
+use selvedge_core::{Access, MemoryOrder, ObjectId, Op, OpKind, ThreadId};
 
 use crate::rt::{self, Gate, Handle, ObjectKind};
 
@@ -49,7 +49,7 @@ fn park_in_check(handle: Handle, limit: Option<Duration>, site: &'static Locatio
     let current = handle.get().current;
     let token = token(handle, current);
     let deadline = handle.get().now().saturating_add(limit.unwrap_or_default());
-    let op = Op::on(OpKind::Park, Access::Write, token);
+    let op = Op::on(OpKind::Park, Access::Write, token).ordered(MemoryOrder::Acquire);
     let timed_out = handle.visible_when(op, Gate::set(token, 1).timed(limit.is_some()), site);
     let runtime = handle.get();
     if timed_out {
