@@ -64,9 +64,10 @@ int main() {
 
     std::shared_mutex shared;
     shared.lock_shared();
-    std::thread([&] { std::printf("try_lock %d, try_lock_shared %d\n", shared.try_lock(), shared.try_lock_shared()); })
-        .join();
-    shared.unlock_shared();
+    std::thread([&] {
+        std::printf("try_lock %d, try_lock_shared %d\n", shared.try_lock(), shared.try_lock_shared());
+        shared.unlock_shared();
+    }).join();
     shared.unlock_shared();
 
     auto future = std::async(std::launch::async, [] { return 6 * 7; });

@@ -152,7 +152,7 @@ pub(crate) fn unlock(mutex: Mutex, frame: Frame) -> c_int {
         if mutex.says_not_held() {
             return EPERM;
         }
-        not_held(object, frame);
+        not_held(object, rt().object(object).holder != 0, frame);
     }
     if rt().object(object).count > 1 {
         rt().object(object).count -= 1;
@@ -163,13 +163,13 @@ pub(crate) fn unlock(mutex: Mutex, frame: Frame) -> c_int {
     0
 }
 
-/// The current thread unlocks what it does not hold.
-pub(crate) fn not_held(object: u32, frame: Frame) -> ! {
+/// The current thread unlocks what it does not hold, and another may.
+pub(crate) fn not_held(object: u32, another_holds: bool, frame: Frame) -> ! {
     let runtime = rt();
     let kind = runtime.object(object).kind;
-    let holder: &[u8] = match runtime.object(object).holder {
-        0 => b", which nobody holds",
-        _ => b", which another thread holds",
+    let holder: &[u8] = match another_holds {
+        false => b", which nobody holds",
+        true => b", which another thread holds",
     };
     runtime.stop(stop::MISUSE, frame, &[b"a thread unlocks a ", name(kind), holder])
 }
@@ -417,7 +417,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_spin_unlock(lock: *mut u32) -> c_
     }
     let (object, frame) = (spin(lock), frame!());
     if !is_mine(object) {
-        not_held(object, frame);
+        not_held(object, rt().object(object).holder != 0, frame);
     }
     visible(Op::on(op::UNLOCK, access::WRITE, object), frame);
     release(object);

@@ -1,9 +1,14 @@
 //! Read-write locks.
+//!
+//! In a lock that prefers writers (`PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`) a reader does not get in while a writer
+//! waits, even one that has read-locked it already. So that a writer waits is part of the lock's state, and to begin to
+//! wait is a step of its own. All others let readers in whenever no writer has the lock, as the C library does.
 
+use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 
 use crate::mutex::{destroy, is_mine, not_held};
-use crate::protocol::{Gate, Op, access, note, object, op, order};
+use crate::protocol::{Gate, Op, access, note, object, op, order, stop};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
 use crate::slot::Slot;
@@ -13,9 +18,12 @@ use crate::time;
 const WRITER: u64 = 1;
 /// One reader.
 const READER: u64 = 2;
-const READERS: u64 = !WRITER;
+const READERS: u64 = (WAITER - 1) & !WRITER;
+/// One writer that waits, in a lock that prefers writers.
+const WAITER: u64 = 1 << 32;
+const WAITERS: u64 = !(WAITER - 1);
 
-/// `pthread_rwlock_t`: up to 16 is what the runtime uses.
+/// `pthread_rwlock_t`: up to 16 is what the runtime uses; the kind is at 48.
 fn slot(lock: *mut c_void) -> Slot {
     Slot::at(lock, 0)
 }
@@ -24,19 +32,95 @@ fn object_of(lock: *mut c_void, frame: Frame) -> u32 {
     slot(lock).object(object::RWLOCK, frame, || 0)
 }
 
+fn prefers_writers(lock: *mut c_void) -> bool {
+    const NONRECURSIVE: u32 = 2;
+    // SAFETY: the program's lock.
+    unsafe { lock.cast::<u32>().add(12).read() == NONRECURSIVE }
+}
+
+/// What keeps readers out.
+fn closed_by(lock: *mut c_void) -> u64 {
+    if prefers_writers(lock) { WRITER | WAITERS } else { WRITER }
+}
+
+/// How often a thread has read-locked a lock.
+#[derive(Clone, Copy)]
+struct Hold {
+    object: u32,
+    thread: u32,
+    count: u32,
+}
+
+const HOLDS: usize = 1 << 13;
+
+/// The read locks that are held, in no order: few at a time.
+struct Holds {
+    length: usize,
+    all: [Hold; HOLDS],
+}
+
+struct Table(UnsafeCell<Holds>);
+// SAFETY: used by the current thread only; see the runtime's access protocol.
+unsafe impl Sync for Table {}
+static TABLE: Table = Table(UnsafeCell::new(Holds {
+    length: 0,
+    all: [const { Hold { object: 0, thread: 0, count: 0 } }; HOLDS],
+}));
+
+impl Holds {
+    /// The reference must be gone before anything switches.
+    fn get() -> &'static mut Holds {
+        // SAFETY: see `Table`; the callers keep to what is said above.
+        unsafe { &mut *TABLE.0.get() }
+    }
+
+    /// Where it is that the current thread has read-locked the object.
+    fn find(&self, object: u32) -> Option<usize> {
+        let me = rt().current;
+        self.all[..self.length].iter().position(|hold| hold.object == object && hold.thread == me)
+    }
+
+    fn add(&mut self, object: u32, frame: Frame) {
+        if let Some(place) = self.find(object) {
+            self.all[place].count += 1;
+            return;
+        }
+        if self.length == HOLDS {
+            rt().stop(stop::UNSUPPORTED, frame, &[b"more than 8,192 read locks are held at a time"]);
+        }
+        self.all[self.length] = Hold { object, thread: rt().current, count: 1 };
+        self.length += 1;
+    }
+
+    fn remove(&mut self, object: u32) {
+        let Some(place) = self.find(object) else { return };
+        self.all[place].count -= 1;
+        if self.all[place].count == 0 {
+            self.length -= 1;
+            self.all[place] = self.all[self.length];
+        }
+    }
+}
+
+/// The current thread reads, within an operation.
+fn read(object: u32, frame: Frame) {
+    let word = rt().object(object).word;
+    rt().set_word(object, word + READER, 0);
+    Holds::get().add(object, frame);
+}
+
 fn read_lock(lock: *mut c_void, deadline: Option<u64>, frame: Frame) -> c_int {
     let object = object_of(lock, frame);
     if is_mine(object) {
         return EDEADLK;
     }
-    let gate = Gate { timed: deadline.is_some(), ..Gate::clear(object, WRITER) };
+    let gate = Gate { timed: deadline.is_some(), ..Gate::clear(object, closed_by(lock)) };
     let operation = Op::on(op::READ_LOCK, access::READ, object).ordered(order::ACQUIRE);
     if visible_when(operation, gate, frame) {
         rt().pass_time(deadline.unwrap_or(0));
         return ETIMEDOUT;
     }
-    let word = rt().object(object).word;
-    rt().set_word(object, word + READER, 0);
+    read(object, frame);
     0
 }
 
@@ -45,15 +129,34 @@ fn write_lock(lock: *mut c_void, deadline: Option<u64>, frame: Frame) -> c_int {
     if is_mine(object) {
         return EDEADLK;
     }
+    let waiter = if prefers_writers(lock) { WAITER } else { 0 };
+    if waiter != 0 {
+        if try_lock(lock, true, frame) == 0 {
+            return 0;
+        }
+        // In the same step it begins to wait, which keeps readers out.
+        rt().performed.access = access::WRITE;
+        change(object, |word| word + waiter);
+    }
     let gate = Gate { timed: deadline.is_some(), ..Gate::clear(object, WRITER | READERS) };
     let operation = Op::on(op::LOCK, access::WRITE, object).ordered(order::ACQUIRE);
     if visible_when(operation, gate, frame) {
+        change(object, |word| word - waiter);
         rt().pass_time(deadline.unwrap_or(0));
         return ETIMEDOUT;
     }
-    let me = rt().current + 1;
-    rt().set_word(object, WRITER, me);
+    let (me, word) = (rt().current + 1, rt().object(object).word);
+    rt().set_word(object, (word - waiter) | WRITER, me);
     0
+}
+
+/// Changes who waits for the lock, and not who has it.
+fn change(object: u32, to: impl Fn(u64) -> u64) {
+    let runtime = rt();
+    let (word, holder) = (runtime.object(object).word, runtime.object(object).holder);
+    if to(word) != word {
+        runtime.set_word(object, to(word), holder);
+    }
 }
 
 fn try_lock(lock: *mut c_void, writes: bool, frame: Frame) -> c_int {
@@ -65,7 +168,7 @@ fn try_lock(lock: *mut c_void, writes: bool, frame: Frame) -> c_int {
     visible(operation, frame);
     let runtime = rt();
     let word = runtime.object(object).word;
-    if word & WRITER != 0 || writes && word != 0 {
+    if word & closed_by(lock) != 0 || writes && word != 0 {
         // That readers have it depends on what they do, and they only read: then it stays a write.
         if word & WRITER != 0 {
             runtime.performed.access = access::READ;
@@ -78,7 +181,7 @@ fn try_lock(lock: *mut c_void, writes: bool, frame: Frame) -> c_int {
     let me = runtime.current + 1;
     match writes {
         true => runtime.set_word(object, WRITER, me),
-        false => runtime.set_word(object, word + READER, 0),
+        false => read(object, frame),
     }
     0
 }
@@ -269,16 +372,18 @@ pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut c_void) 
     }
     let frame = frame!();
     let object = object_of(lock, frame);
-    let word = rt().object(object).word;
+    // What the thread itself holds, no other can change.
     if is_mine(object) {
         visible(Op::on(op::UNLOCK, access::WRITE, object), frame);
-        rt().set_word(object, 0, 0);
-    } else if word & READERS != 0 {
+        let word = rt().object(object).word;
+        rt().set_word(object, word & !WRITER, 0);
+    } else if Holds::get().find(object).is_some() {
         visible(Op::on(op::READ_UNLOCK, access::READ, object), frame);
         let word = rt().object(object).word;
         rt().set_word(object, word - READER, 0);
+        Holds::get().remove(object);
     } else {
-        not_held(object, frame);
+        not_held(object, rt().object(object).word & (WRITER | READERS) != 0, frame);
     }
     0
 }

@@ -111,6 +111,12 @@ fn every_strategy_tells_orders_with_a_cancellation_apart() {
     }
 }
 
+/// That a writer waits keeps readers out: to begin to wait is a step that depends on theirs.
+#[test]
+fn every_strategy_tells_orders_with_a_waiting_writer_apart() {
+    check("examples/read_lock_twice.c", &["bpor", "dpor", "optimal"]);
+}
+
 /// Of the strategies, only those that go by preemptions say how few are needed.
 #[test]
 fn every_strategy_finds_a_bug() {
