@@ -6,6 +6,32 @@ static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t checking = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t adaptive = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 
+static pthread_mutex_t early = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t early_twice = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+__attribute__((constructor)) static void before_main(void) {
+    pthread_mutex_lock(&early);
+    pthread_mutex_lock(&early_twice);
+    pthread_mutex_lock(&early_twice);
+}
+
+static void *after_main(void *argument) {
+    (void)argument;
+    SAY(pthread_mutex_trylock(&early));
+    SAY(pthread_mutex_trylock(&early_twice));
+    return NULL;
+}
+
+// What a constructor has locked, the first thread holds.
+static void locked_before_main(void) {
+    SAY(pthread_mutex_trylock(&early));
+    run(after_main, NULL);
+    SAY(pthread_mutex_unlock(&early));
+    for (int i = 0; i < 3; i++)
+        SAY(pthread_mutex_unlock(&early_twice));
+    run(after_main, NULL);
+}
+
 static void *other(void *argument) {
     (void)argument;
     SAY(pthread_mutex_trylock(&normal));
@@ -35,6 +61,7 @@ static void *free_again(void *argument) {
 }
 
 int main(void) {
+    locked_before_main();
     SAY(pthread_mutex_lock(&normal));
     SAY(pthread_mutex_lock(&recursive));
     SAY(pthread_mutex_lock(&recursive));

@@ -60,6 +60,13 @@ static void *names_itself(void *argument) {
     return NULL;
 }
 
+static void *can_be_cancelled(void *argument) {
+    int kind;
+    SAY(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &kind));
+    SAY_NUMBER(kind == PTHREAD_CANCEL_DEFERRED);
+    return argument;
+}
+
 static void *recurses(void *argument) {
     volatile char page[4096];
     long depth = (long)argument;
@@ -119,6 +126,12 @@ int main(void) {
     SAY_NUMBER(sigismember(&blocked, SIGUSR1) + 2 * sigismember(&blocked, SIGUSR2));
     fesetround(FE_TONEAREST);
 
+    int kind;
+    SAY(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &kind));
+    SAY_NUMBER(kind == PTHREAD_CANCEL_DEFERRED);
+    run(can_be_cancelled, NULL);
+    SAY(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &kind));
+    SAY_NUMBER(kind == PTHREAD_CANCEL_ASYNCHRONOUS);
     run(names_itself, NULL);
     SAY_NUMBER((int)(long)run(recurses, (void *)1000));
     SAY_NUMBER((int)(long)run(looks_at_its_stack, NULL));

@@ -17,6 +17,10 @@ use crate::{cond, thread, unwind};
 /// Whether the program can ask threads to end at all.
 static USED: AtomicBool = AtomicBool::new(false);
 
+/// What each thread has last asked for: asynchronous cancellation, or the default.
+static ASYNCHRONOUS: [AtomicBool; runtime::MAX_THREADS] =
+    [const { AtomicBool::new(false) }; runtime::MAX_THREADS];
+
 /// Whether the program has `pthread_cancel` among the functions that it calls.
 pub(crate) fn set_used(used: bool) {
     USED.store(used, Ordering::Relaxed);
@@ -140,7 +144,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_setcancelstate(state: c_int, old:
     0
 }
 
-/// `pthread_setcanceltype`. Only the default, deferred cancellation, is supported.
+/// `pthread_setcanceltype`. Only the default, deferred cancellation, is supported where threads are cancelled.
 ///
 /// # Safety
 /// As the C library's.
@@ -152,6 +156,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, old: *
     }
     match kind {
         0 => {}
+        // Nobody can ask the thread to end, and it is only remembered.
         1 if !USED.load(Ordering::Relaxed) => {}
         1 => {
             let message: &[&[u8]] =
@@ -160,9 +165,10 @@ pub(crate) unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, old: *
         }
         _ => return EINVAL,
     }
+    let was = ASYNCHRONOUS[rt().current as usize].swap(kind == 1, Ordering::Relaxed);
     if !old.is_null() {
         // SAFETY: the program's.
-        unsafe { *old = 0 };
+        unsafe { *old = c_int::from(was) };
     }
     0
 }

@@ -17,7 +17,7 @@ const LOST: u64 = 4;
 /// Marks the object of a robust mutex.
 const ROBUST: u64 = 8;
 
-/// `pthread_mutex_t`: the kind is at 16; from 24 on is what the runtime uses.
+/// `pthread_mutex_t`: the count is at 4, the owner at 8, the kind at 16; from 24 on is what the runtime uses.
 #[derive(Clone, Copy)]
 pub(crate) struct Mutex(*mut c_void);
 
@@ -45,11 +45,34 @@ impl Mutex {
 
     pub(crate) fn object(self, frame: Frame) -> u32 {
         let robust = self.kind_bits() & ROBUST_KIND != 0;
-        let object = self.slot().object(object::MUTEX, frame, || if robust { ROBUST } else { 0 });
+        let mut was_held = false;
+        let object = self.slot().object(object::MUTEX, frame, || {
+            was_held = !robust && self.owner() != 0;
+            match robust {
+                true => ROBUST,
+                false => u64::from(was_held) * LOCKED,
+            }
+        });
         if robust {
             rt().has_robust = true;
         }
+        if was_held {
+            // It was locked before `main`, by a constructor, when there was only the first thread.
+            rt().object(object).count = self.count().max(1);
+            rt().set_word(object, LOCKED, 1);
+        }
         object
+    }
+
+    /// Who holds it and how often, where that is left to the C library: before `main`.
+    fn owner(self) -> c_int {
+        // SAFETY: the program's mutex.
+        unsafe { self.0.cast::<c_int>().add(2).read() }
+    }
+
+    fn count(self) -> u32 {
+        // SAFETY: as above.
+        unsafe { self.0.cast::<u32>().add(1).read() }
     }
 
     fn is_robust(self) -> bool {
