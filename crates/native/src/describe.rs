@@ -100,6 +100,7 @@ impl Words<'_> {
             op::ASSUME => "assume what is not so".into(),
             op::SIGNAL_WAIT => "wait for a signal of the system".into(),
             op::KILL => format!("send a signal to {name}"),
+            op::EXIT => "exit".into(),
             op::TEST_CANCEL => "look whether it is cancelled".into(),
             _ => "go on".into(),
         }

@@ -765,7 +765,8 @@ impl Execution for NativeExecution<'_> {
         let complete = self.mirror.alive == 0 || self.mirror.exiting && self.mirror.enabled.is_empty();
         if complete {
             self.live = false;
-            // It runs what is to be done at the exit; all that it can want is that its log is read.
+            // It writes out its streams, or runs what is to be done when no thread is left; all that it can want is that its
+            // log is read.
             while self.status().is_none() && self.lost.is_none() {
                 self.reply(Answer::GoOn);
             }

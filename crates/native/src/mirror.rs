@@ -41,7 +41,7 @@ pub(crate) struct Mirror {
     pub(crate) enabled: ThreadSet,
     pub(crate) waiting: ThreadSet,
     pub(crate) alive: usize,
-    /// A thread has called `exit` or returned from `main`.
+    /// A thread has called `exit` or returned from `main`, and has done what is to be done then.
     pub(crate) exiting: bool,
 }
 
@@ -94,7 +94,7 @@ impl Mirror {
 }
 
 /// The operations of the protocol, by their numbers.
-const KINDS: [OpKind; 35] = [
+const KINDS: [OpKind; 36] = [
     OpKind::Local,
     OpKind::End,
     OpKind::Join,
@@ -132,6 +132,8 @@ const KINDS: [OpKind; 35] = [
     OpKind::Local,
     // A signal of the system.
     OpKind::Park,
+    OpKind::Unpark,
+    // A call of `exit`: nobody sees what came before it.
     OpKind::Unpark,
 ];
 

@@ -12,7 +12,7 @@ use crate::protocol::{Gate, Op, access, note, op, stop};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
 use crate::sys::{self, EAGAIN, EFAULT, EINVAL, ETIMEDOUT, Timespec, real, set_errno};
-use crate::{start, thread, time};
+use crate::{exit, start, thread, time};
 
 const SYS_FORK: c_long = 57;
 const SYS_VFORK: c_long = 58;
@@ -135,6 +135,7 @@ pub(crate) unsafe extern "C-unwind" fn syscall(
             }
             // SAFETY: takes nothing.
             SYS_GETTID => return c_long::from(unsafe { thread::gettid() }),
+            sys::SYS_EXIT_GROUP => exit::at_once(first as c_int, frame),
             SYS_FORK | SYS_VFORK | sys::SYS_CLONE | SYS_CLONE3 => {
                 start::not_controlled(b"the system to fork or to clone", frame)
             }

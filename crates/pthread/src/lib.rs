@@ -16,6 +16,7 @@
 //! | `coroutine.rs`, `shell.rs` | what a thread is made of, and passing from one to another |
 //! | `thread.rs`, `key.rs`, `cancel.rs`, `io.rs`, `signal.rs`, `cores.rs` | threads |
 //! | `unwind.rs`, `thread_local.rs` | what is done when a thread ends |
+//! | `exit.rs` | what is done when the process ends |
 //! | `mutex.rs`, `cond.rs`, `rwlock.rs`, `barrier.rs`, `sem.rs`, `once.rs`, `c11.rs` | what they synchronise with |
 //! | `futex.rs` | what it asks the system for itself: futexes |
 //! | `time.rs` | clocks and sleeping |
@@ -40,6 +41,7 @@ mod cores;
 mod coroutine;
 #[path = "../../stateless/src/strategy/draw.rs"]
 mod draw;
+mod exit;
 mod fault;
 mod futex;
 mod heap;

@@ -181,7 +181,7 @@ pub(crate) mod tag {
     /// Something went wrong, the message is in the text. 1: a [`super::stop`], and in the upper half a note; 2 to 4:
     /// places; 5: the operation under way; 6 and 7: the note's numbers.
     pub(crate) const STOP: u8 = 10;
-    /// The process is to end with status (word 1) when the other threads have come to rest.
+    /// The process is to end when the other threads have come to rest.
     pub(crate) const EXIT: u8 = 11;
     /// The log is full and wants to be read.
     pub(crate) const FULL: u8 = 12;
@@ -266,6 +266,8 @@ pub(crate) mod op {
     pub(crate) const SIGNAL_WAIT: u8 = 33;
     /// Sending one to a thread.
     pub(crate) const KILL: u8 = 34;
+    /// Calling `exit`.
+    pub(crate) const EXIT: u8 = 35;
 
     /// Whether a switch after it is free.
     pub(crate) fn yields(kind: u8) -> bool {

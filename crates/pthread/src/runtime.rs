@@ -17,12 +17,13 @@ use std::sync::atomic::Ordering;
 use crate::again;
 use crate::cores::Cores;
 use crate::coroutine::{self, Context};
+use crate::exit::Call;
 use crate::onward::{Onward, Point};
 use crate::protocol::{
     ASKS, Answer, Area, Gate, LOG, OBJECT_BITS, Op, Record, access, head, note, op, stop, tag, turn,
 };
 use crate::site::Frame;
-use crate::sys::{self, futex_wait, futex_wake, real};
+use crate::sys::{self, futex_wait, futex_wake};
 use crate::thread_local;
 use crate::told;
 use crate::unwind::Unwinding;
@@ -34,7 +35,7 @@ pub(crate) enum Phase {
     Off,
     /// It runs.
     Running,
-    /// The process ends: one thread runs what is to be done at the exit, and no other ever runs again.
+    /// The process ends: what was to be done at the exit is done, and no other thread ever runs again.
     Leaving,
 }
 
@@ -42,7 +43,7 @@ pub(crate) enum Phase {
 pub(crate) const MAX_THREADS: usize = 1024;
 const MAX_OBJECTS: usize = 1 << OBJECT_BITS;
 
-/// The word of the object of the exit, once a thread has called `exit`.
+/// The word of the object of the exit, once a thread is to end the process.
 const EXITING: u64 = 1;
 
 /// No thread, as the next of a list.
@@ -133,7 +134,9 @@ pub(crate) struct Runtime {
     pub(crate) note: u64,
     pub(crate) number: u64,
     pub(crate) number_after: u64,
-    /// The thread that has called `exit`, or returned from `main`.
+    /// The first call of `exit`.
+    pub(crate) exit_call: Call,
+    /// The thread that ends the process: it has done what was to be done at the exit, or has called `_exit`.
     exiter: u32,
     exiting: bool,
     time_passes: bool,
@@ -218,6 +221,7 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     note: 0,
     number: 0,
     number_after: 0,
+    exit_call: Call::NONE,
     exiter: 0,
     exiting: false,
     time_passes: false,
@@ -751,7 +755,7 @@ impl Runtime {
 
     /// As [`end_thread`](Runtime::end_thread), for the thread that ends the process: returns, in this thread, when
     /// every other thread has ended or is at rest. Nobody sees it end: who waits for that waits until the process is gone.
-    pub(crate) fn end_process(&mut self, status: c_int) {
+    pub(crate) fn end_process(&mut self) {
         if self.exiting {
             // Another thread did so before; that one exits.
             return self.pass_on();
@@ -759,7 +763,7 @@ impl Runtime {
         let me = self.current;
         self.exiting = true;
         self.exiter = me;
-        self.log([head(tag::EXIT, me), status as u64, 0, 0, 0, 0, 0, 0]);
+        self.log([head(tag::EXIT, me), 0, 0, 0, 0, 0, 0, 0]);
         let exit = self.exit_object();
         self.set_word(exit, EXITING, 0);
         self.pass_on();
@@ -792,11 +796,4 @@ impl Runtime {
         }
         self.threads[self.current as usize].now = now;
     }
-}
-
-/// Really ends the process, as the C library does.
-pub(crate) fn really_exit(status: c_int) -> ! {
-    // SAFETY: `exit` takes a status, and does not return.
-    unsafe { real!(c"exit", fn(c_int))(status) };
-    again::end(status)
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::protocol::{AREA_VARIABLE, Area, BIND_MARK, MAGIC, turn};
 use crate::runtime::{self, begin, rt};
 use crate::sys::{self, futex_wait, futex_wake, real};
-use crate::{again, cancel, cores, coroutine, fault, heap, shell, site, thread, thread_local, told, verifier};
+use crate::{again, cancel, cores, coroutine, exit, fault, heap, shell, site, thread, thread_local, told, verifier};
 
 type Main = unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
@@ -35,8 +35,9 @@ pub(crate) unsafe extern "C-unwind" fn __libc_start_main(
         c"__libc_start_main",
         fn(Main, c_int, *mut *mut c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int
     );
-    // SAFETY: the arguments are passed on, with another `main` of the same type.
-    unsafe { start(controlled_main, argc, argv, init, fini, rtld_fini, stack_end) }
+    let last = exit::come_last(rtld_fini);
+    // SAFETY: the arguments are passed on, with another `main` of the same type, and another function for the end.
+    unsafe { start(controlled_main, argc, argv, init, fini, last, stack_end) }
 }
 
 /// In place of `main`.
@@ -99,9 +100,9 @@ extern "C-unwind" fn execute() -> ! {
         let main = MAIN.load(Ordering::Relaxed);
         coroutine::call_main(main, argc as c_int, argv as *mut *mut c_char, environment as *mut *mut c_char)
     };
-    thread::leave(status, site::Frame::NONE);
+    exit::begin(site::Frame::NONE);
     thread_local::run_destructors();
-    runtime::really_exit(status)
+    exit::really_exit(status)
 }
 
 /// Says why the program cannot be checked.
@@ -280,43 +281,6 @@ fn fork_execution(number_at: usize) -> c_int {
     let flags = if number_at == 0 { SIGCHLD } else { SIGCHLD | CHILD_SETTID | CHILD_CLEARTID };
     // SAFETY: a process without shared memory, which goes on as this one.
     unsafe { sys::call(sys::SYS_CLONE, [flags, 0, 0, number_at, 0, 0]) as c_int }
-}
-
-/// `exit`.
-///
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn exit(status: c_int) -> ! {
-    if runtime::is_on() {
-        thread::leave(status, site::frame!());
-        thread_local::run_destructors();
-    }
-    runtime::really_exit(status)
-}
-
-/// `_exit`.
-///
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn _exit(status: c_int) -> ! {
-    if runtime::is_on() {
-        thread::leave(status, site::frame!());
-    }
-    again::end(status)
-}
-
-/// `_Exit`.
-///
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn _Exit(status: c_int) -> ! {
-    if runtime::is_on() {
-        thread::leave(status, site::frame!());
-    }
-    again::end(status)
 }
 
 /// The program asks for a process or a thread of the system's.

@@ -9,8 +9,9 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::coroutine::{self, Context};
+use crate::exit::really_exit;
 use crate::protocol::{Gate, Op, access, head, note, op, stop, tag};
-use crate::runtime::{Phase, is_on, really_exit, rt, visible, visible_when};
+use crate::runtime::{Phase, is_on, rt, visible, visible_when};
 use crate::shell::{self, Shell};
 use crate::site::{Frame, frame};
 use crate::sys::{self, EBUSY, EDEADLK, EINVAL, ERANGE, ESRCH, ETIMEDOUT, Timespec, real};
@@ -73,21 +74,6 @@ pub(crate) fn finish() -> ! {
     really_exit(0)
 }
 
-/// The process is to exit: every other thread ends or comes to rest first. Returns when the caller may exit.
-pub(crate) fn leave(status: c_int, frame: Frame) {
-    let runtime = rt();
-    if runtime.phase == Phase::Leaving {
-        return;
-    }
-    let me = runtime.current;
-    let object = runtime.threads[me as usize].object;
-    let operation = rt().leaving(Op::on(op::END, access::WRITE, object));
-    visible(operation, frame);
-    rt().end_process(status);
-    let runtime = rt();
-    assert!(runtime.phase == Phase::Leaving, "a thread that has ended goes on only to end the process");
-}
-
 /// Creates a thread that runs `function`.
 pub(crate) fn create(
     handle: *mut usize,
@@ -99,7 +85,8 @@ pub(crate) fn create(
 ) -> c_int {
     let runtime = rt();
     if runtime.phase == Phase::Leaving {
-        let message: &[&[u8]] = &[b"a thread is created while the process exits, which is not supported"];
+        let message: &[&[u8]] =
+            &[b"a thread is created while the process exits because all have ended, which is not supported"];
         runtime.stop(stop::UNSUPPORTED, frame, message);
     }
     let mut detached = 0;

@@ -150,6 +150,13 @@ fn how_threads_end() {
 }
 
 #[test]
+fn ways_to_exit() {
+    for how in 0..=12 {
+        check_with("exits.c", 30, &[&format!("-DHOW={how}")]);
+    }
+}
+
+#[test]
 fn thread_locals_and_unwinding() {
     check("thread_local.cpp", 100);
 }

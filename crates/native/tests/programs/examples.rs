@@ -98,8 +98,38 @@ fn every_example_is_as_it_says() {
 /// What a thread does before the process exits is not what it does after that.
 #[test]
 fn every_strategy_tells_orders_with_the_exit_apart() {
-    for name in ["two_exits", "asleep_at_exit", "waits_at_exit", "exit_in_thread"] {
-        check(&format!("examples/{name}.c"), &["bpor", "dpor", "optimal"]);
+    for name in [
+        "two_exits.c",
+        "asleep_at_exit.c",
+        "waits_at_exit.c",
+        "exit_in_thread.c",
+        "closed_at_exit.c",
+        "sleeps_at_exit.c",
+        "stops_at_exit.cpp",
+        "stuck_at_exit.c",
+    ] {
+        check(&format!("examples/{name}"), &["bpor", "dpor", "optimal"]);
+    }
+}
+
+/// Whichever way the process ends, what other threads had still to do is seen.
+#[test]
+fn every_way_to_exit_waits_for_threads() {
+    if !has("gcc", "every_way_to_exit_waits_for_threads") {
+        return;
+    }
+    let ways = [
+        "return 0",
+        "exit(0)",
+        "err(0, \"the end\")",
+        "error(1, 0, \"the end\")",
+        "quick_exit(0)",
+        "_exit(0)",
+        "syscall(SYS_exit_group, 0)",
+    ];
+    for way in ways {
+        let program = compile("examples/complains.c", &[&format!("-DEND={way}")]);
+        check_program("examples/complains.c", &program, &["icb"]);
     }
 }
 

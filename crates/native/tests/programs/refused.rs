@@ -31,7 +31,7 @@ fn what_cannot_be_controlled_is_refused() {
     );
     let late = "#include <pthread.h>\n#include <stdlib.h>\nstatic void *f(void *p) { return p; }\n\
                 static void after(void) { pthread_t t; pthread_create(&t, 0, f, 0); }\n\
-                int main(void) { atexit(after); return 0; }\n";
+                int main(void) { atexit(after); pthread_exit(0); }\n";
     let message = refusal("refused-late", late);
     assert!(message.contains("while the process exits"), "{message}");
     for (name, call) in [("fork", "fork()"), ("vfork", "vfork()"), ("clone", "clone(0, 0, 0, 0)")] {
