@@ -101,6 +101,7 @@ impl Words<'_> {
             op::SIGNAL_WAIT => "wait for a signal of the system".into(),
             op::KILL => format!("send a signal to {name}"),
             op::EXIT => "exit".into(),
+            op::DETACH => format!("detach {name}"),
             op::TEST_CANCEL => "look whether it is cancelled".into(),
             _ => "go on".into(),
         }

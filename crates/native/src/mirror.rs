@@ -94,7 +94,7 @@ impl Mirror {
 }
 
 /// The operations of the protocol, by their numbers.
-const KINDS: [OpKind; 36] = [
+const KINDS: [OpKind; 37] = [
     OpKind::Local,
     OpKind::End,
     OpKind::Join,
@@ -133,7 +133,8 @@ const KINDS: [OpKind; 36] = [
     // A signal of the system.
     OpKind::Park,
     OpKind::Unpark,
-    // A call of `exit`: nobody sees what came before it.
+    // A call of `exit`, and detaching a thread: whoever comes too late may see what came before.
+    OpKind::Unpark,
     OpKind::Unpark,
 ];
 
@@ -238,6 +239,7 @@ mod tests {
             (op::WRITE, OpKind::Write),
             (op::DESTROY, OpKind::RefCount),
             (op::TEST_CANCEL, OpKind::IsFinished),
+            (op::DETACH, OpKind::Unpark),
         ] {
             assert_eq!(KINDS[usize::from(number)], kind);
         }

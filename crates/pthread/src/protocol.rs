@@ -268,6 +268,8 @@ pub(crate) mod op {
     pub(crate) const KILL: u8 = 34;
     /// Calling `exit`.
     pub(crate) const EXIT: u8 = 35;
+    /// Saying that nobody will wait for a thread.
+    pub(crate) const DETACH: u8 = 36;
 
     /// Whether a switch after it is free.
     pub(crate) fn yields(kind: u8) -> bool {

@@ -46,6 +46,10 @@ const MAX_OBJECTS: usize = 1 << OBJECT_BITS;
 /// The word of the object of the exit, once a thread is to end the process.
 const EXITING: u64 = 1;
 
+/// The word of a thread's object: it has ended, and nobody can join it.
+pub(crate) const ENDED: u64 = 1;
+pub(crate) const DETACHED: u64 = 2;
+
 /// No thread, as the next of a list.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
@@ -76,7 +80,6 @@ pub(crate) struct Thread {
     pub(crate) is_c11: bool,
     pub(crate) argument: *mut c_void,
     pub(crate) result: *mut c_void,
-    pub(crate) detached: bool,
     pub(crate) joined: bool,
     /// Where its stack begins: the highest address in use.
     pub(crate) stack_top: usize,
@@ -185,7 +188,6 @@ const NEW_THREAD: Thread = Thread {
     is_c11: false,
     argument: std::ptr::null_mut(),
     result: std::ptr::null_mut(),
-    detached: false,
     joined: false,
     stack_top: 0,
     cancel_disabled: false,
@@ -729,7 +731,8 @@ impl Runtime {
     /// what is left to do when all have ended.
     pub(crate) fn end_thread(&mut self) {
         let object = self.threads[self.current as usize].object;
-        self.set_word(object, 1, 0);
+        let word = self.objects[object as usize].word | ENDED;
+        self.set_word(object, word, 0);
         self.pass_on();
     }
 

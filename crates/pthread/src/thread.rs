@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::coroutine::{self, Context};
 use crate::exit::really_exit;
 use crate::protocol::{Gate, Op, access, head, note, op, stop, tag};
-use crate::runtime::{Phase, is_on, rt, visible, visible_when};
+use crate::runtime::{DETACHED, ENDED, Phase, is_on, rt, visible, visible_when};
 use crate::shell::{self, Shell};
 use crate::site::{Frame, frame};
 use crate::sys::{self, EBUSY, EDEADLK, EINVAL, ERANGE, ESRCH, ETIMEDOUT, Timespec, real};
@@ -101,7 +101,11 @@ pub(crate) fn create(
     }
     let index = runtime.new_thread(function);
     let thread = &mut runtime.threads[index as usize];
-    (thread.argument, thread.is_c11, thread.detached) = (argument, is_c11, detached != 0);
+    (thread.argument, thread.is_c11) = (argument, is_c11);
+    let object = thread.object;
+    if detached != 0 {
+        runtime.set_word(object, DETACHED, 0);
+    }
     let creator = &runtime.threads[runtime.current as usize];
     let (signal_mask, cores) = (creator.signal_mask, creator.cores);
     let Some(shell) = shell::take(index as usize - 1) else { rt().undo_thread(frame) };
@@ -188,26 +192,34 @@ pub(crate) fn find(handle: usize) -> Option<u32> {
 pub(crate) fn join(handle: usize, result: *mut *mut c_void, deadline: Option<u64>, frame: Frame) -> c_int {
     let Some(thread) = find(handle) else { return ESRCH };
     let runtime = rt();
-    let state = &runtime.threads[thread as usize];
     if thread == runtime.current {
         return EDEADLK;
     }
-    if state.detached || state.joined {
-        return EINVAL;
-    }
-    let object = state.object;
+    let object = runtime.threads[thread as usize].object;
     cancel::act(frame);
-    let gate = Gate { timed: deadline.is_some(), ..Gate::set(object, 1) };
+    // Whether it can be joined is seen in the step: it may be detached until then.
+    let gate = Gate { timed: deadline.is_some(), ..Gate::set(object, ENDED | DETACHED) };
     let timed_out = cancel::visible_when(Op::on(op::JOIN, access::READ, object), gate, frame);
     let runtime = rt();
     if timed_out {
         runtime.pass_time(deadline.unwrap_or(0));
         return ETIMEDOUT;
     }
-    runtime.threads[thread as usize].joined = true;
+    take_result(thread, result)
+}
+
+/// A thread that has ended, or can never be joined, is joined, within a step that has seen that.
+fn take_result(thread: u32, result: *mut *mut c_void) -> c_int {
+    let runtime = rt();
+    let object = runtime.threads[thread as usize].object;
+    let is_detached = runtime.object(object).word & DETACHED != 0;
+    let state = &mut runtime.threads[thread as usize];
+    if is_detached || std::mem::replace(&mut state.joined, true) {
+        return EINVAL;
+    }
     if !result.is_null() {
         // SAFETY: the program's.
-        unsafe { *result = runtime.threads[thread as usize].result };
+        unsafe { *result = state.result };
     }
     0
 }
@@ -237,25 +249,16 @@ pub(crate) unsafe extern "C-unwind" fn pthread_tryjoin_np(handle: usize, result:
         return unsafe { real!(c"pthread_tryjoin_np", fn(usize, *mut *mut c_void) -> c_int)(handle, result) };
     }
     let Some(thread) = find(handle) else { return ESRCH };
-    if rt().threads[thread as usize].joined {
-        return EINVAL;
-    }
     let object = rt().threads[thread as usize].object;
     visible(Op::on(op::IS_FINISHED, access::READ, object), frame!());
     let runtime = rt();
-    if runtime.object(object).word == 0 {
+    if runtime.object(object).word & ENDED == 0 {
         runtime.note = note::BUSY;
         return EBUSY;
     }
-    if runtime.threads[thread as usize].detached {
-        return EINVAL;
-    }
-    runtime.threads[thread as usize].joined = true;
-    if !result.is_null() {
-        // SAFETY: the program's.
-        unsafe { *result = runtime.threads[thread as usize].result };
-    }
-    0
+    // What the thread did is behind whoever joins it.
+    runtime.log([head(tag::PUBLISH, 0), 0, u64::from(object), 0, 0, 0, 0, 0]);
+    take_result(thread, result)
 }
 
 /// `pthread_timedjoin_np`.
@@ -326,11 +329,14 @@ pub(crate) unsafe extern "C-unwind" fn pthread_detach(handle: usize) -> c_int {
         return unsafe { real!(c"pthread_detach", fn(usize) -> c_int)(handle) };
     }
     let Some(thread) = find(handle) else { return ESRCH };
-    let state = &mut rt().threads[thread as usize];
-    if state.detached || state.joined {
+    let object = rt().threads[thread as usize].object;
+    visible(Op::on(op::DETACH, access::WRITE, object), frame!());
+    let runtime = rt();
+    let word = runtime.object(object).word;
+    if word & DETACHED != 0 || runtime.threads[thread as usize].joined {
         return EINVAL;
     }
-    state.detached = true;
+    runtime.set_word(object, word | DETACHED, 0);
     0
 }
 
