@@ -1,6 +1,8 @@
 // Clocks and sleeping: what passes is at least what was asked for.
 #include "say.h"
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/select.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -26,6 +28,20 @@ int main(void) {
     struct timespec wrong = {0, -5};
     SAY_ERRNO(nanosleep(&wrong, NULL));
     SAY(clock_nanosleep(CLOCK_MONOTONIC, 0, &wrong, NULL));
+    // Waits for nothing but time.
+    before = now(CLOCK_MONOTONIC);
+    struct timeval limit = {0, 2000};
+    SAY_NUMBER(poll(NULL, 0, 2));
+    SAY_NUMBER(ppoll(NULL, 0, &length, NULL));
+    SAY_NUMBER(select(0, NULL, NULL, NULL, &limit));
+    SAY_NUMBER(limit.tv_sec + limit.tv_usec);
+    SAY_NUMBER(pselect(0, NULL, NULL, NULL, &length, NULL));
+    SAY_NUMBER(now(CLOCK_MONOTONIC) - before >= 0.010);
+    SAY_ERRNO(ppoll(NULL, 0, &wrong, NULL));
+    // CPU time.
+    clockid_t cpu;
+    SAY(clock_getcpuclockid(0, &cpu));
+    SAY_NUMBER(now(cpu) >= 0 && now(cpu) < 3600);
     struct timeval day;
     SAY_ERRNO(gettimeofday(&day, NULL));
     // The C library's `time` may be behind by a tick, and so by a second.

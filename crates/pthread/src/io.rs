@@ -1,13 +1,17 @@
 //! Cancellation points that wait for files, sockets and processes: a thread that has been asked to end ends there, if it
 //! has not turned cancellation off. Otherwise they are the system's. A thread that is waiting in the system already is
 //! not woken.
+//!
+//! To wait for no file but with a limit of time is to sleep. To wait for files with a limit of time is to let others run
+//! first: the thread can be expected to come back and to look for what they have done.
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
 use crate::cancel;
 use crate::runtime::is_on;
-use crate::site::frame;
-use crate::sys::real;
+use crate::site::{Frame, frame};
+use crate::sys::{Timespec, real};
+use crate::{thread, time};
 
 type Pointer = *mut c_void;
 type Path = *const c_char;
@@ -52,13 +56,8 @@ points! {
     c"openat" openat(folder: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int;
     c"openat64" openat64(folder: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int;
     c"pause" pause() -> c_int;
-    c"poll" poll(files: Pointer, count: usize, time: c_int) -> c_int;
-    c"ppoll" ppoll(files: Pointer, count: usize, time: Pointer, mask: Pointer) -> c_int;
     c"pread" pread(file: c_int, to: Pointer, size: usize, offset: c_long) -> isize;
     c"pread64" pread64(file: c_int, to: Pointer, size: usize, offset: c_long) -> isize;
-    c"pselect" pselect(
-        count: c_int, read: Pointer, write: Pointer, except: Pointer, time: Pointer, mask: Pointer
-    ) -> c_int;
     c"pwrite" pwrite(file: c_int, from: Pointer, size: usize, offset: c_long) -> isize;
     c"pwrite64" pwrite64(file: c_int, from: Pointer, size: usize, offset: c_long) -> isize;
     c"read" read(file: c_int, to: Pointer, size: usize) -> isize;
@@ -68,7 +67,6 @@ points! {
         socket: c_int, to: Pointer, size: usize, flags: c_int, address: Pointer, length: Pointer
     ) -> isize;
     c"recvmsg" recvmsg(socket: c_int, message: Pointer, flags: c_int) -> isize;
-    c"select" select(count: c_int, read: Pointer, write: Pointer, except: Pointer, time: Pointer) -> c_int;
     c"send" send(socket: c_int, from: Pointer, size: usize, flags: c_int) -> isize;
     c"sendmsg" sendmsg(socket: c_int, message: Pointer, flags: c_int) -> isize;
     c"sendto" sendto(
@@ -82,4 +80,117 @@ points! {
     c"waitpid" waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
     c"write" write(file: c_int, from: Pointer, size: usize) -> isize;
     c"writev" writev(file: c_int, parts: Pointer, count: c_int) -> isize;
+}
+
+/// A wait for some files, perhaps none, with a limit of time in nanoseconds, if it has one. Says whether it was a sleep,
+/// which is over.
+fn waits(for_files: bool, limit: Option<u64>, frame: Frame) -> bool {
+    if !is_on() {
+        return false;
+    }
+    match limit {
+        Some(limit) if !for_files => {
+            time::sleep_for(limit, frame);
+            return true;
+        }
+        Some(1..) => thread::yields(frame),
+        _ => {}
+    }
+    cancel::act(frame);
+    false
+}
+
+/// The limit of a wait, if it has one and that is valid.
+fn limit(time: *const Timespec) -> Option<u64> {
+    // SAFETY: the program's.
+    time::duration(unsafe { *time.as_ref()? })
+}
+
+/// `poll`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn poll(files: Pointer, count: usize, milliseconds: c_int) -> c_int {
+    let limit = u64::try_from(milliseconds).ok().map(|milliseconds| milliseconds * 1_000_000);
+    if waits(count > 0, limit, frame!()) {
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"poll", fn(Pointer, usize, c_int) -> c_int)(files, count, milliseconds) }
+}
+
+/// `ppoll`. With a set of signals, it may be one of these that it waits for.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn ppoll(
+    files: Pointer,
+    count: usize,
+    time: *const Timespec,
+    signals: Pointer,
+) -> c_int {
+    if waits(count > 0 || !signals.is_null(), limit(time), frame!()) {
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe {
+        real!(c"ppoll", fn(Pointer, usize, *const Timespec, Pointer) -> c_int)(files, count, time, signals)
+    }
+}
+
+/// `select`. What is left of the time is told.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn select(
+    count: c_int,
+    read: Pointer,
+    write: Pointer,
+    except: Pointer,
+    time: *mut [i64; 2],
+) -> c_int {
+    const MICROSECONDS: i64 = 1_000_000;
+    // SAFETY: the program's.
+    let limit = unsafe { time.as_ref() }.and_then(|[seconds, microseconds]| {
+        let (more, microseconds) = (microseconds / MICROSECONDS, microseconds % MICROSECONDS);
+        time::duration(Timespec { seconds: seconds + more, nanoseconds: microseconds * 1000 })
+    });
+    if waits(count > 0, limit, frame!()) {
+        // SAFETY: the program's, and there is one.
+        unsafe { *time = [0; 2] };
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe {
+        real!(c"select", fn(c_int, Pointer, Pointer, Pointer, *mut [i64; 2]) -> c_int)(
+            count, read, write, except, time,
+        )
+    }
+}
+
+/// `pselect`. With a set of signals, it may be one of these that it waits for.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pselect(
+    count: c_int,
+    read: Pointer,
+    write: Pointer,
+    except: Pointer,
+    time: *const Timespec,
+    signals: Pointer,
+) -> c_int {
+    if waits(count > 0 || !signals.is_null(), limit(time), frame!()) {
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe {
+        real!(c"pselect", fn(c_int, Pointer, Pointer, Pointer, *const Timespec, Pointer) -> c_int)(
+            count, read, write, except, time, signals,
+        )
+    }
 }

@@ -14,6 +14,7 @@ use crate::sys::{EINVAL, Timespec, real, set_errno};
 
 pub(crate) const REALTIME: c_int = 0;
 pub(crate) const MONOTONIC: c_int = 1;
+const CPU_TIME: c_int = 2;
 
 const SECOND: u64 = 1_000_000_000;
 /// What clocks show when an execution begins, in seconds: a day in September 2001, and a while after the start.
@@ -25,8 +26,8 @@ fn base(clock: c_int) -> u64 {
     match clock {
         // CLOCK_REALTIME, CLOCK_REALTIME_COARSE, CLOCK_TAI
         0 | 5 | 11 => EPOCH * SECOND,
-        // CPU time
-        2 | 3 => 0,
+        // CLOCK_THREAD_CPUTIME_ID
+        CPU_TIME | 3 => 0,
         _ => UPTIME * SECOND,
     }
 }
@@ -66,15 +67,23 @@ fn sleep_until(moment: u64, frame: Frame) {
     rt().pass_time(moment);
 }
 
+/// Sleeps for so many nanoseconds.
+pub(crate) fn sleep_for(nanoseconds: u64, frame: Frame) {
+    sleep_until(rt().now().saturating_add(nanoseconds), frame);
+}
+
 /// `clock_gettime`.
 ///
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
-    if is_on() && (0..16).contains(&clock) {
+    // The CPU time of a thread or a process has a number of its own, below 0, as clocks that are files have.
+    const FILE: c_int = 3;
+    let is_cpu_time = clock < 0 && clock & 7 != FILE;
+    if is_on() && (is_cpu_time || (0..16).contains(&clock)) {
         // SAFETY: the program's.
-        unsafe { *time = timespec(read(clock)) };
+        unsafe { *time = timespec(read(if is_cpu_time { CPU_TIME } else { clock })) };
         return 0;
     }
     // SAFETY: passed on.
@@ -142,7 +151,7 @@ pub(crate) unsafe extern "C-unwind" fn time(time: *mut i64) -> i64 {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn clock() -> i64 {
     if is_on() {
-        return (read(2) / 1000) as i64;
+        return (read(CPU_TIME) / 1000) as i64;
     }
     // SAFETY: passed on.
     unsafe { real!(c"clock", fn() -> i64)() }
@@ -177,7 +186,7 @@ pub(crate) unsafe extern "C-unwind" fn usleep(microseconds: c_uint) -> c_int {
 }
 
 /// A duration; `None` if it is none.
-fn duration(time: Timespec) -> Option<u64> {
+pub(crate) fn duration(time: Timespec) -> Option<u64> {
     let valid = time.seconds >= 0 && (0..SECOND as i64).contains(&time.nanoseconds);
     valid.then(|| (time.seconds as u64).saturating_mul(SECOND).saturating_add(time.nanoseconds as u64))
 }
