@@ -12,11 +12,13 @@ use crate::protocol::{Gate, Op, access, note, op, stop};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
 use crate::sys::{self, EAGAIN, EFAULT, EINVAL, ETIMEDOUT, Timespec, real, set_errno};
-use crate::{exit, start, thread, time};
+use crate::{exit, signal, start, thread, time};
 
 const SYS_FORK: c_long = 57;
 const SYS_VFORK: c_long = 58;
 const SYS_GETTID: c_long = 186;
+const SYS_TKILL: c_long = 200;
+const SYS_TGKILL: c_long = 234;
 const SYS_CLONE3: c_long = 435;
 
 /// What is asked of a futex.
@@ -135,6 +137,17 @@ pub(crate) unsafe extern "C-unwind" fn syscall(
             }
             // SAFETY: takes nothing.
             SYS_GETTID => return c_long::from(unsafe { thread::gettid() }),
+            SYS_TGKILL | SYS_TKILL => {
+                // SAFETY: takes nothing.
+                let (process, rest) = match number {
+                    SYS_TGKILL => (first as c_int, [second, third]),
+                    _ => (unsafe { sys::getpid() }, [first, second]),
+                };
+                let [thread, signal] = rest.map(|argument| argument as c_int);
+                if let Some(result) = signal::send_to_number(process, thread, signal, frame) {
+                    return c_long::from(result);
+                }
+            }
             sys::SYS_EXIT_GROUP => exit::at_once(first as c_int, frame),
             SYS_FORK | SYS_VFORK | sys::SYS_CLONE | SYS_CLONE3 => {
                 start::not_controlled(b"the system to fork or to clone", frame)

@@ -14,7 +14,6 @@ use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
-use crate::again;
 use crate::cores::Cores;
 use crate::coroutine::{self, Context};
 use crate::exit::Call;
@@ -27,6 +26,7 @@ use crate::sys::{self, futex_wait, futex_wake};
 use crate::thread_local;
 use crate::told;
 use crate::unwind::Unwinding;
+use crate::{again, signal};
 
 /// Where an execution stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,6 +158,7 @@ pub(crate) struct Runtime {
     /// The object of signals to the process, plus 1, and those that it was sent while they were blocked.
     pub(crate) signals: u32,
     pub(crate) pending_signals: u64,
+    pub(crate) signal_values: [signal::Value; signal::VALUES],
     /// Whether the program has robust mutexes: then a thread that ends looks for those that it holds.
     pub(crate) has_robust: bool,
     onward: Onward,
@@ -235,6 +236,7 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     exit: 0,
     signals: 0,
     pending_signals: 0,
+    signal_values: [signal::Value::NONE; signal::VALUES],
     has_robust: false,
     onward: Onward::NEW,
     threads: [NEW_THREAD; MAX_THREADS],

@@ -5,7 +5,7 @@
 //! blocked no more. What is sent and not blocked is the system's: its handler runs in the thread that sends it, and
 //! cannot run in another. What a thread blocks is the kernel thread's for as long as it runs.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
 use crate::cancel;
 use crate::protocol::{Gate, Op, access, head, object, op, stop, tag};
@@ -30,24 +30,102 @@ fn bit(signal: c_int) -> u64 {
     1 << (signal - 1)
 }
 
+/// A value that was sent with a signal, and has not come yet.
+#[derive(Clone, Copy)]
+pub(crate) struct Value {
+    /// Whom it is for: a thread, plus 1, or the process.
+    target: u32,
+    /// 0 if there is none.
+    signal: c_int,
+    value: usize,
+}
+
+impl Value {
+    pub(crate) const NONE: Value = Value { target: 0, signal: 0, value: 0 };
+}
+
+/// How many values may be under way. Of more, it is as if none was sent.
+pub(crate) const VALUES: usize = 16;
+
+/// The first signal that has a queue: what is sent twice comes twice.
+const FIRST_QUEUED: c_int = 32;
+
+/// Keeps what is sent with a signal until it comes.
+fn keep_value(target: u32, signal: c_int, value: Option<usize>) {
+    if let Some(value) = value
+        && let Some(free) = rt().signal_values.iter_mut().find(|value| value.signal == 0)
+    {
+        *free = Value { target, signal, value };
+    }
+}
+
+/// Takes what was sent with a signal, if something was. Says too whether there is more.
+fn take_value(target: u32, signal: c_int) -> (Option<usize>, bool) {
+    let values = &mut rt().signal_values;
+    let is_it = |value: &Value| (value.target, value.signal) == (target, signal);
+    let Some(at) = values.iter().position(is_it) else { return (None, false) };
+    let value = values[at].value;
+    // In their order.
+    values.copy_within(at + 1.., at);
+    values[VALUES - 1] = Value::NONE;
+    (Some(value), values.iter().any(is_it))
+}
+
+/// A signal that has come, with what was sent with it.
+type Sent = (c_int, Option<usize>);
+
 /// Takes one of the signals that were sent before.
-fn take_pending(set: u64) -> Option<c_int> {
-    let me = rt().current as usize;
-    let runtime = rt();
-    for pending in [&mut runtime.threads[me].pending_signals, &mut runtime.pending_signals] {
+fn take_pending(set: u64) -> Option<Sent> {
+    let me = rt().current;
+    for target in [me + 1, 0] {
+        let pending = pending_of(target);
         let found = *pending & set;
         if found != 0 {
-            *pending &= !(found & found.wrapping_neg());
-            return Some(found.trailing_zeros() as c_int + 1);
+            let signal = found.trailing_zeros() as c_int + 1;
+            let (value, more) = take_value(target, signal);
+            if !more {
+                *pending_of(target) &= !bit(signal);
+            }
+            return Some((signal, value));
         }
     }
     None
 }
 
+/// What is kept for a thread, plus 1, or for the process.
+fn pending_of(target: u32) -> &'static mut u64 {
+    let runtime = rt();
+    match target.checked_sub(1) {
+        Some(thread) => &mut runtime.threads[thread as usize].pending_signals,
+        None => &mut runtime.pending_signals,
+    }
+}
+
+/// Keeps a signal for whoever has it blocked.
+fn keep(target: u32, signal: c_int, value: Option<usize>) {
+    let pending = pending_of(target);
+    if *pending & bit(signal) == 0 || signal >= FIRST_QUEUED {
+        *pending |= bit(signal);
+        keep_value(target, signal, value);
+    }
+}
+
+/// Has the system send a signal to its one thread, which does not block it: it comes at once.
+fn come(signal: c_int, value: Option<usize>) -> c_int {
+    // SAFETY: a signal that there is, to this process.
+    unsafe {
+        match value {
+            Some(value) => real!(c"sigqueue", fn(c_int, c_int, usize) -> c_int)(sys::getpid(), signal, value),
+            None => real!(c"raise", fn(c_int) -> c_int)(signal),
+        }
+    }
+}
+
 /// Waits for one of the signals; `None` if the time has run out.
-fn wait(set: u64, deadline: Option<u64>, frame: Frame) -> Option<c_int> {
+fn wait(set: u64, deadline: Option<u64>, frame: Frame) -> Option<Sent> {
     cancel::act(frame);
     let me = rt().current as usize;
+    let target = rt().current + 1;
     let (own, process) = (rt().threads[me].object, process());
     loop {
         rt().threads[me].awaited_signals = set;
@@ -65,7 +143,7 @@ fn wait(set: u64, deadline: Option<u64>, frame: Frame) -> Option<c_int> {
         // What came before a signal to the process is behind whoever gets it.
         rt().log([head(tag::PUBLISH, 0), 0, u64::from(process), 0, 0, 0, 0, 0]);
         let sent = rt().threads[me].sent_signal;
-        let got = if sent != 0 { Some(sent) } else { take_pending(set) };
+        let got = if sent != 0 { Some((sent, take_value(target, sent).0)) } else { take_pending(set) };
         // Another may have taken what was there.
         if got.is_some() {
             return got;
@@ -84,20 +162,26 @@ pub(crate) unsafe extern "C-unwind" fn sigwait(set: *const SignalSet, signal: *m
         return unsafe { real!(c"sigwait", fn(*const SignalSet, *mut c_int) -> c_int)(set, signal) };
     }
     // SAFETY: the program's.
-    unsafe { *signal = wait(*set, None, frame!()).unwrap_or(0) };
+    unsafe { *signal = wait(*set, None, frame!()).map_or(0, |(signal, _)| signal) };
     0
 }
 
 /// Says which signal it was, and that this process has sent it.
-fn describe(signal: c_int, information: *mut c_int) -> c_int {
-    /// `siginfo_t` in words: the signal is the first, the sender the fifth.
+fn describe((signal, value): Sent, information: *mut c_int) -> c_int {
+    /// `siginfo_t` in words: the signal is the first, how it was sent the third, the sender the fifth, the value from the
+    /// seventh on.
     const LENGTH: usize = 32;
+    const SI_QUEUE: c_int = -1;
     if !information.is_null() {
         // SAFETY: the program's.
         unsafe {
             information.write_bytes(0, LENGTH);
             *information = signal;
             *information.add(4) = sys::getpid();
+            if let Some(value) = value {
+                *information.add(2) = SI_QUEUE;
+                information.add(6).cast::<usize>().write_unaligned(value);
+            }
         }
     }
     signal
@@ -115,7 +199,7 @@ pub(crate) unsafe extern "C-unwind" fn sigwaitinfo(set: *const SignalSet, inform
     }
     // SAFETY: the program's.
     let signal = wait(unsafe { *set }, None, frame!());
-    describe(signal.unwrap_or(0), information)
+    describe(signal.unwrap_or((0, None)), information)
 }
 
 /// `sigtimedwait`.
@@ -150,7 +234,7 @@ pub(crate) unsafe extern "C-unwind" fn sigtimedwait(
         None => None,
     };
     match wait(set, deadline, frame) {
-        Some(signal) => describe(signal, information),
+        Some(sent) => describe(sent, information),
         None => {
             set_errno(EAGAIN);
             -1
@@ -183,17 +267,79 @@ fn not_waiting(frame: Frame) -> ! {
 }
 
 /// Gives a signal to a thread that waits for it.
-fn give(target: u32, signal: c_int) {
+fn give(target: u32, signal: c_int, value: Option<usize>) {
     let state = &mut rt().threads[target as usize];
-    if !state.signalled {
-        state.sent_signal = signal;
-        rt().signal(target);
+    if state.signalled {
+        // It has one already, and does not wait any more. The same again is as if it was not sent.
+        if signal != state.sent_signal || signal >= FIRST_QUEUED {
+            keep(target + 1, signal, value);
+        }
+        return;
     }
+    state.sent_signal = signal;
+    keep_value(target + 1, signal, value);
+    rt().signal(target);
 }
 
 fn waits_for(target: u32, signal: c_int) -> bool {
     let state = &rt().threads[target as usize];
     !state.ended && state.awaited_signals & bit(signal) != 0
+}
+
+/// Sends a signal to a thread; gives the error.
+fn send(target: u32, signal: c_int, value: Option<usize>, frame: Frame) -> c_int {
+    if !(0..=64).contains(&signal) {
+        return EINVAL;
+    }
+    let object = rt().threads[target as usize].object;
+    visible(Op::on(op::KILL, access::WRITE, object), frame);
+    let runtime = rt();
+    let state = &runtime.threads[target as usize];
+    if signal == 0 || state.ended {
+        return 0;
+    }
+    if waits_for(target, signal) {
+        give(target, signal, value);
+    } else if state.signal_mask & bit(signal) != 0 {
+        keep(target + 1, signal, value);
+    } else if target == runtime.current {
+        return come(signal, value);
+    } else {
+        not_waiting(frame);
+    }
+    0
+}
+
+/// Sends a signal to the process. It is for one of those who wait for it; then for whoever has it not blocked, and that
+/// is the caller; and then it is kept. Says whether that is all.
+fn send_to_process(signal: c_int, value: Option<usize>, frame: Frame) -> bool {
+    visible(Op::on(op::KILL, access::WRITE, process()), frame);
+    let threads = 0..rt().thread_count;
+    let waiting = threads.clone().filter(|thread| waits_for(*thread, signal)).count() as u32;
+    if waiting > 0 {
+        let chosen = rt().choose(waiting) as usize;
+        if let Some(target) = threads.filter(|thread| waits_for(*thread, signal)).nth(chosen) {
+            give(target, signal, value);
+        }
+        return true;
+    }
+    let runtime = rt();
+    let blocks = |thread: u32| runtime.threads[thread as usize].signal_mask & bit(signal) != 0;
+    if !blocks(runtime.current) {
+        return false;
+    }
+    let mut others = threads.filter(|thread| !runtime.threads[*thread as usize].ended);
+    if !others.all(blocks) {
+        not_waiting(frame);
+    }
+    keep(0, signal, value);
+    true
+}
+
+/// Whether it is about a signal to this process.
+fn is_own(pid: c_int, signal: c_int) -> bool {
+    // SAFETY: takes nothing.
+    is_on() && (1..=64).contains(&signal) && pid == unsafe { sys::getpid() }
 }
 
 /// `pthread_kill`.
@@ -206,29 +352,60 @@ pub(crate) unsafe extern "C-unwind" fn pthread_kill(handle: usize, signal: c_int
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_kill", fn(usize, c_int) -> c_int)(handle, signal) };
     }
-    let Some(target) = thread::find(handle) else { return ESRCH };
-    if !(0..=64).contains(&signal) {
-        return EINVAL;
+    match thread::find(handle) {
+        Some(target) => send(target, signal, None, frame!()),
+        None => ESRCH,
     }
-    let frame = frame!();
-    let object = rt().threads[target as usize].object;
-    visible(Op::on(op::KILL, access::WRITE, object), frame);
-    let runtime = rt();
-    let state = &mut runtime.threads[target as usize];
-    if signal == 0 || state.ended {
-        return 0;
+}
+
+/// `pthread_sigqueue`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_sigqueue(handle: usize, signal: c_int, value: usize) -> c_int {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe {
+            real!(c"pthread_sigqueue", fn(usize, c_int, usize) -> c_int)(handle, signal, value)
+        };
     }
-    if waits_for(target, signal) {
-        give(target, signal);
-    } else if state.signal_mask & bit(signal) != 0 {
-        state.pending_signals |= bit(signal);
-    } else if target == runtime.current {
-        // SAFETY: a signal that there is.
-        return unsafe { real!(c"raise", fn(c_int) -> c_int)(signal) };
-    } else {
-        not_waiting(frame);
+    match thread::find(handle) {
+        Some(target) => send(target, signal, Some(value), frame!()),
+        None => ESRCH,
     }
-    0
+}
+
+/// A signal to a thread by its number, as [`thread::gettid`] gives it. `None` if it is of another process.
+pub(crate) fn send_to_number(process: c_int, number: c_int, signal: c_int, frame: Frame) -> Option<c_int> {
+    // SAFETY: takes nothing.
+    let own = unsafe { sys::getpid() };
+    if !is_on() || process != own {
+        return None;
+    }
+    let target = u32::try_from(number.wrapping_sub(own)).ok().filter(|target| *target < rt().thread_count);
+    let error = match target {
+        Some(target) => send(target, signal, None, frame),
+        None => ESRCH,
+    };
+    if error == 0 {
+        return Some(0);
+    }
+    set_errno(error);
+    Some(-1)
+}
+
+/// `tgkill`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn tgkill(process: c_int, number: c_int, signal: c_int) -> c_int {
+    if let Some(result) = send_to_number(process, number, signal, frame!()) {
+        return result;
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"tgkill", fn(c_int, c_int, c_int) -> c_int)(process, number, signal) }
 }
 
 /// `raise`.
@@ -239,9 +416,8 @@ pub(crate) unsafe extern "C-unwind" fn pthread_kill(handle: usize, signal: c_int
 pub(crate) unsafe extern "C-unwind" fn raise(signal: c_int) -> c_int {
     if is_on() && (1..=64).contains(&signal) {
         let runtime = rt();
-        let state = &mut runtime.threads[runtime.current as usize];
-        if state.signal_mask & bit(signal) != 0 {
-            state.pending_signals |= bit(signal);
+        if runtime.threads[runtime.current as usize].signal_mask & bit(signal) != 0 {
+            keep(runtime.current + 1, signal, None);
             return 0;
         }
     }
@@ -249,39 +425,77 @@ pub(crate) unsafe extern "C-unwind" fn raise(signal: c_int) -> c_int {
     unsafe { real!(c"raise", fn(c_int) -> c_int)(signal) }
 }
 
-/// `kill`, of which a signal to the process itself is of interest. It is for one of those who wait for it; then for
-/// whoever has it not blocked, and that is the caller; and then it is kept.
+/// `kill`, of which a signal to the process itself is of interest.
 ///
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn kill(pid: c_int, signal: c_int) -> c_int {
-    // SAFETY: takes nothing.
-    if is_on() && (1..=64).contains(&signal) && pid == unsafe { sys::getpid() } {
-        let frame = frame!();
-        visible(Op::on(op::KILL, access::WRITE, process()), frame);
-        let threads = 0..rt().thread_count;
-        let waiting = threads.clone().filter(|thread| waits_for(*thread, signal)).count() as u32;
-        if waiting > 0 {
-            let chosen = rt().choose(waiting) as usize;
-            if let Some(target) = threads.filter(|thread| waits_for(*thread, signal)).nth(chosen) {
-                give(target, signal);
-            }
-            return 0;
-        }
-        let runtime = rt();
-        let blocks = |thread: u32| runtime.threads[thread as usize].signal_mask & bit(signal) != 0;
-        if blocks(runtime.current) {
-            let mut others = threads.filter(|thread| !runtime.threads[*thread as usize].ended);
-            if !others.all(blocks) {
-                not_waiting(frame);
-            }
-            runtime.pending_signals |= bit(signal);
-            return 0;
-        }
+    if is_own(pid, signal) && send_to_process(signal, None, frame!()) {
+        return 0;
     }
     // SAFETY: passed on.
     unsafe { real!(c"kill", fn(c_int, c_int) -> c_int)(pid, signal) }
+}
+
+/// `sigqueue`, as `kill`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn sigqueue(pid: c_int, signal: c_int, value: usize) -> c_int {
+    if is_own(pid, signal) && send_to_process(signal, Some(value), frame!()) {
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"sigqueue", fn(c_int, c_int, usize) -> c_int)(pid, signal, value) }
+}
+
+/// Refuses what would make the C library create a thread, which is not one of the program's.
+///
+/// # Safety
+/// `struct sigevent`, or null.
+unsafe fn refuse_threads(event: *const c_void, what: &[u8], frame: Frame) {
+    const NOTIFY: usize = 12;
+    const SIGEV_THREAD: c_int = 2;
+    // SAFETY: the caller's: a value, the signal and then how to notify.
+    if is_on() && !event.is_null() && unsafe { *event.byte_add(NOTIFY).cast::<c_int>() } == SIGEV_THREAD {
+        let message: &[&[u8]] =
+            &[b"the program uses an API that is not controlled: ", what, b" with SIGEV_THREAD"];
+        rt().stop(stop::UNSUPPORTED, frame, message);
+    }
+}
+
+/// `timer_create`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn timer_create(
+    clock: c_int,
+    event: *mut c_void,
+    timer: *mut c_void,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe {
+        refuse_threads(event, b"timer_create", frame!());
+        real!(c"timer_create" @ c"GLIBC_2.3.3", fn(c_int, *mut c_void, *mut c_void) -> c_int)(
+            clock, event, timer,
+        )
+    }
+}
+
+/// `mq_notify`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn mq_notify(queue: c_int, event: *const c_void) -> c_int {
+    // SAFETY: passed on.
+    unsafe {
+        refuse_threads(event, b"mq_notify", frame!());
+        real!(c"mq_notify", fn(c_int, *const c_void) -> c_int)(queue, event)
+    }
 }
 
 /// Changes which signals the current thread blocks.
@@ -300,8 +514,8 @@ fn change_mask(how: c_int, set: *const SignalSet, old: *mut SignalSet) -> Result
             let mask = rt().threads[me].signal_mask;
             sys::set_signal_mask(mask);
             // What was kept comes now.
-            while let Some(signal) = take_pending(!mask) {
-                real!(c"raise", fn(c_int) -> c_int)(signal);
+            while let Some((signal, value)) = take_pending(!mask) {
+                come(signal, value);
             }
         }
         if !old.is_null() {

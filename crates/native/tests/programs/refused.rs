@@ -45,4 +45,15 @@ fn what_cannot_be_controlled_is_refused() {
                   int main(void) { pthread_t t; pthread_create(&t, 0, f, 0);\n\
                   return pthread_kill(t, SIGUSR1); }\n";
     assert!(refusal("refused-signal", signal).contains("sends a signal"));
+    for (name, call) in
+        [("timer_create", "timer_create(0, &e, &t)"), ("mq_notify", "t == 0 && mq_notify(0, &e)")]
+    {
+        let text = format!(
+            "#include <mqueue.h>\n#include <signal.h>\n#include <time.h>\n\
+             int main(void) {{ timer_t t = 0; struct sigevent e = {{.sigev_notify = SIGEV_THREAD}};\n\
+             return {call}; }}\n"
+        );
+        let message = refusal(&format!("refused-{name}"), &text);
+        assert!(message.contains(&format!("not controlled: {name} with SIGEV_THREAD")), "{message}");
+    }
 }
