@@ -1,8 +1,10 @@
 // What each thread has of its own: thread-locals, errno, floating point, a stack, a name, blocked signals.
 #include "say.h"
 #include <fenv.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static _Thread_local int initialised = 42;
@@ -97,6 +99,61 @@ static void *looks_at_its_stack(void *argument) {
     return (void *)(long)(&here >= (char *)lowest && &here < (char *)lowest + size);
 }
 
+// What was asked for is what is told.
+static void *looks_at_its_attributes(void *argument) {
+    pthread_attr_t attributes;
+    void *lowest;
+    size_t size, guard;
+    int state;
+    char here;
+    SAY(pthread_getattr_np(pthread_self(), &attributes));
+    pthread_attr_getstack(&attributes, &lowest, &size);
+    pthread_attr_getguardsize(&attributes, &guard);
+    pthread_attr_getdetachstate(&attributes, &state);
+    pthread_attr_destroy(&attributes);
+    // Of those that are there already, a larger one may be taken.
+    SAY_NUMBER(size >= (size_t)argument);
+    SAY_NUMBER(guard);
+    SAY_NUMBER(state == PTHREAD_CREATE_DETACHED);
+    return (void *)(long)(&here >= (char *)lowest && &here < (char *)lowest + size);
+}
+
+static void *looks_at_its_clock(void *argument) {
+    clockid_t clock;
+    struct timespec time;
+    (void)argument;
+    SAY(pthread_getcpuclockid(pthread_self(), &clock));
+    SAY_ERRNO(clock_gettime(clock, &time));
+    return NULL;
+}
+
+static void *counts_its_cores(void *argument) {
+    cpu_set_t cores;
+    (void)argument;
+    pthread_getaffinity_np(pthread_self(), sizeof cores, &cores);
+    return (void *)(long)CPU_COUNT(&cores);
+}
+
+static void *is_renamed(void *argument) {
+    char name[16], same[16];
+    (void)argument;
+    SAY_ERRNO(prctl(PR_SET_NAME, "a name of more than 15"));
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    SAY_ERRNO(prctl(PR_GET_NAME, same));
+    printf("%s, %s\n", name, same);
+    return NULL;
+}
+
+static void with(pthread_attr_t *attributes, void *(*function)(void *), void *argument) {
+    pthread_t thread;
+    void *result = NULL;
+    int created = pthread_create(&thread, attributes, function, argument);
+    pthread_join(thread, &result);
+    SAY(created);
+    SAY_NUMBER((long)result);
+    pthread_attr_destroy(attributes);
+}
+
 int main(void) {
     pthread_t threads[2];
     void *result;
@@ -136,7 +193,42 @@ int main(void) {
     SAY_NUMBER((int)(long)run(recurses, (void *)1000));
     SAY_NUMBER((int)(long)run(looks_at_its_stack, NULL));
 
+    char before[16], after[16];
+    pthread_getname_np(pthread_self(), before, sizeof before);
+    run(is_renamed, NULL);
+    pthread_getname_np(pthread_self(), after, sizeof after);
+    SAY_NUMBER(strcmp(before, after));
+    run(looks_at_its_clock, NULL);
+
     pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, stack, sizeof stack);
+    with(&attributes, looks_at_its_attributes, (void *)sizeof stack);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 64 << 20);
+    with(&attributes, looks_at_its_attributes, (void *)(64 << 20));
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 128 << 10);
+    pthread_attr_setguardsize(&attributes, 8192);
+    with(&attributes, looks_at_its_attributes, (void *)(128 << 10));
+    pthread_attr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_attr_setsigmask_np(&attributes, &none);
+    with(&attributes, inherits, NULL);
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(sched_getcpu(), &cores);
+    pthread_attr_init(&attributes);
+    pthread_attr_setaffinity_np(&attributes, sizeof cores, &cores);
+    with(&attributes, counts_its_cores, NULL);
+    CPU_ZERO(&cores);
+    CPU_SET(1000, &cores);
+    pthread_attr_init(&attributes);
+    pthread_attr_setaffinity_np(&attributes, sizeof cores, &cores);
+    SAY(pthread_create(&threads[0], &attributes, counts_its_cores, NULL));
+    pthread_attr_destroy(&attributes);
+
     pthread_attr_init(&attributes);
     SAY(pthread_attr_setstack(&attributes, stack, sizeof stack));
     pthread_create(&threads[0], &attributes, is_on_it, NULL);

@@ -75,14 +75,17 @@ unsafe fn note(thread: u32, size: usize, from: *const c_void) -> bool {
     let bytes = size.min(size_of::<Cores>());
     // SAFETY: as much as there is, and as there is room for.
     unsafe { (&raw mut cores).cast::<u8>().copy_from_nonoverlapping(from.cast(), bytes) };
+    let Some(cores) = existing(cores) else { return false };
+    rt().threads[thread as usize].cores = cores;
+    true
+}
+
+/// Those of the cores that there are, if there is one.
+pub(crate) fn existing(mut cores: Cores) -> Option<Cores> {
     for (word, all) in cores.iter_mut().zip(all()) {
         *word &= all;
     }
-    if cores == [0; 16] {
-        return false;
-    }
-    rt().threads[thread as usize].cores = cores;
-    true
+    (cores != [0; 16]).then_some(cores)
 }
 
 /// Whether a call is about the current thread.

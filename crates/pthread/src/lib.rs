@@ -14,7 +14,7 @@
 //! | `site.rs` | places in the program |
 //! | `told.rs` | what is around them, in executions that people are told of |
 //! | `coroutine.rs`, `shell.rs` | what a thread is made of, and passing from one to another |
-//! | `thread.rs`, `key.rs`, `cancel.rs`, `io.rs`, `signal.rs`, `cores.rs` | threads |
+//! | `thread.rs`, `attributes.rs`, `key.rs`, `cancel.rs`, `io.rs`, `signal.rs`, `cores.rs` | threads |
 //! | `unwind.rs`, `thread_local.rs` | what is done when a thread ends |
 //! | `exit.rs` | what is done when the process ends |
 //! | `mutex.rs`, `cond.rs`, `rwlock.rs`, `barrier.rs`, `sem.rs`, `once.rs`, `c11.rs` | what they synchronise with |
@@ -32,6 +32,7 @@
 
 mod again;
 mod annotate;
+mod attributes;
 mod barrier;
 mod bytes;
 mod c11;

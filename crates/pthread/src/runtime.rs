@@ -14,6 +14,7 @@ use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
+use crate::attributes::Stack;
 use crate::cores::Cores;
 use crate::coroutine::{self, Context};
 use crate::exit::Call;
@@ -81,8 +82,9 @@ pub(crate) struct Thread {
     pub(crate) argument: *mut c_void,
     pub(crate) result: *mut c_void,
     pub(crate) joined: bool,
-    /// Where its stack begins: the highest address in use.
+    /// Where its stack begins: the highest address in use; and what it is told of it, if that is not its shell's.
     pub(crate) stack_top: usize,
+    pub(crate) stack: Option<Stack>,
     pub(crate) cancel_disabled: bool,
     pub(crate) cancelled: bool,
     /// It waits where a request to end wakes it.
@@ -191,6 +193,7 @@ const NEW_THREAD: Thread = Thread {
     result: std::ptr::null_mut(),
     joined: false,
     stack_top: 0,
+    stack: None,
     cancel_disabled: false,
     cancelled: false,
     in_cancellable_wait: false,

@@ -8,17 +8,21 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::attributes::Attributes;
 use crate::coroutine::{self, Context};
 use crate::exit::really_exit;
 use crate::protocol::{Gate, Op, access, head, note, op, stop, tag};
 use crate::runtime::{DETACHED, ENDED, Phase, is_on, rt, visible, visible_when};
-use crate::shell::{self, Shell};
+use crate::shell;
 use crate::site::{Frame, frame};
 use crate::sys::{self, EBUSY, EDEADLK, EINVAL, ERANGE, ESRCH, ETIMEDOUT, Timespec, real};
 use crate::{again, cancel, key, mutex, thread_local, time, unwind};
 
 /// The length of a thread's name, with the zero at its end.
 const NAME: usize = 16;
+
+const PR_SET_NAME: c_int = 15;
+const PR_GET_NAME: c_int = 16;
 
 /// Threads that were created before `main`, and not joined.
 pub(crate) static EARLY: AtomicU32 = AtomicU32::new(0);
@@ -89,31 +93,27 @@ pub(crate) fn create(
             &[b"a thread is created while the process exits because all have ended, which is not supported"];
         runtime.stop(stop::UNSUPPORTED, frame, message);
     }
-    let mut detached = 0;
-    if !attributes.is_null() {
-        // SAFETY: the program's attributes, and a local.
-        unsafe {
-            real!(c"pthread_attr_getdetachstate", fn(*const c_void, *mut c_int) -> c_int)(
-                attributes,
-                &raw mut detached,
-            )
-        };
-    }
+    let asked = match Attributes::of(attributes) {
+        Ok(asked) => asked,
+        Err(error) => return error,
+    };
     let index = runtime.new_thread(function);
     let thread = &mut runtime.threads[index as usize];
     (thread.argument, thread.is_c11) = (argument, is_c11);
     let object = thread.object;
-    if detached != 0 {
+    if asked.is_detached {
         runtime.set_word(object, DETACHED, 0);
     }
     let creator = &runtime.threads[runtime.current as usize];
-    let (signal_mask, cores) = (creator.signal_mask, creator.cores);
+    let signal_mask = asked.signal_mask.unwrap_or(creator.signal_mask);
+    let cores = asked.cores.unwrap_or(creator.cores);
     let Some(shell) = shell::take(index as usize - 1) else { rt().undo_thread(frame) };
     rt().area().shells.fetch_max(index, std::sync::atomic::Ordering::Relaxed);
-    let Some(stack_top) = stack(attributes, &shell) else { rt().undo_thread(frame) };
+    let Some((stack_top, stack)) = asked.stack(&shell) else { rt().undo_thread(frame) };
     let thread = &mut rt().threads[index as usize];
     thread.signal_mask = signal_mask;
     thread.cores = cores;
+    thread.stack = stack;
     (thread.handle, thread.stack_top) = (shell.handle, stack_top);
     // SAFETY: the stack is the new thread's alone.
     thread.context =
@@ -122,40 +122,6 @@ pub(crate) fn create(
     unsafe { *handle = shell.handle };
     rt().start(index);
     0
-}
-
-/// Where the stack of a new thread begins: in its shell, unless the program gives another or wants a larger one.
-fn stack(attributes: *const c_void, shell: &Shell) -> Option<usize> {
-    const GUARD: usize = 4096;
-    if attributes.is_null() {
-        return Some(shell.stack_top);
-    }
-    let (mut lowest, mut size) = (0_usize, 0_usize);
-    // SAFETY: the program's attributes, and locals.
-    unsafe {
-        real!(c"pthread_attr_getstack", fn(*const c_void, *mut usize, *mut usize) -> c_int)(
-            attributes,
-            &raw mut lowest,
-            &raw mut size,
-        );
-    }
-    let top = lowest.wrapping_add(size);
-    if top != 0 {
-        return Some(top);
-    }
-    if size <= shell::stack_size() {
-        return Some(shell.stack_top);
-    }
-    // SAFETY: new memory, whose lowest page is a guard.
-    unsafe {
-        let flags = sys::MAP_PRIVATE | sys::MAP_ANONYMOUS | sys::MAP_NORESERVE | sys::MAP_STACK;
-        let protection = sys::PROT_READ | sys::PROT_WRITE;
-        let lowest = sys::mmap(std::ptr::null_mut(), size + GUARD, protection, flags, -1, 0);
-        if lowest as isize == -1 || sys::mprotect(lowest, GUARD, 0) != 0 {
-            return None;
-        }
-        Some(lowest as usize + GUARD + size)
-    }
 }
 
 /// `pthread_create`.
@@ -370,16 +336,54 @@ pub(crate) unsafe extern "C-unwind" fn pthread_setname_np(handle: usize, name: *
     let Some(thread) = find(handle) else { return ESRCH };
     // SAFETY: a C string.
     let name = unsafe { std::slice::from_raw_parts(name.cast::<u8>(), sys::strlen(name)) };
-    let mut bytes = [0_u8; NAME];
     if name.len() >= NAME {
         return ERANGE;
     }
-    bytes[..name.len()].copy_from_slice(name);
+    set_name(thread, name);
+    0
+}
+
+/// Names a thread, by as much as there is room for.
+fn set_name(thread: u32, name: &[u8]) {
+    let mut bytes = [0_u8; NAME];
+    let length = name.len().min(NAME - 1);
+    bytes[..length].copy_from_slice(&name[..length]);
     rt().threads[thread as usize].name = bytes;
     let word = |half: &[u8]| half.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
     let (low, high) = (word(&bytes[..8]), word(&bytes[8..]));
     rt().log([head(tag::NAME, thread), low, high, 0, 0, 0, 0, 0]);
-    0
+}
+
+/// `prctl`, of which the name of the current thread is of interest.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn prctl(
+    option: c_int,
+    first: usize,
+    second: usize,
+    third: usize,
+    fourth: usize,
+) -> c_int {
+    // SAFETY: a C string, or room for one; anything else is passed on.
+    unsafe {
+        match option {
+            PR_SET_NAME if is_on() => {
+                let name =
+                    std::slice::from_raw_parts(first as *const u8, sys::strlen(first as *const c_char));
+                set_name(rt().current, name);
+                0
+            }
+            PR_GET_NAME if is_on() => {
+                let handle = rt().threads[rt().current as usize].handle;
+                pthread_getname_np(handle, first as *mut c_char, NAME)
+            }
+            _ => real!(c"prctl", fn(c_int, usize, usize, usize, usize) -> c_int)(
+                option, first, second, third, fourth,
+            ),
+        }
+    }
 }
 
 /// `pthread_getname_np`.
@@ -392,7 +396,6 @@ pub(crate) unsafe extern "C-unwind" fn pthread_getname_np(
     name: *mut c_char,
     length: usize,
 ) -> c_int {
-    const PR_GET_NAME: c_int = 16;
     if !is_on() {
         // SAFETY: passed on.
         return unsafe {
@@ -408,7 +411,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_getname_np(
     unsafe {
         if bytes[0] == 0 {
             // That of the process, which threads begin with.
-            sys::prctl(PR_GET_NAME, bytes.as_mut_ptr());
+            sys::call(sys::SYS_PRCTL, [PR_GET_NAME as usize, bytes.as_mut_ptr() as usize, 0, 0, 0, 0]);
         }
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), name.cast::<u8>(), NAME);
     }
