@@ -81,6 +81,8 @@ unsafe extern "C" {
     pub(crate) fn getpid() -> c_int;
     pub(crate) fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     pub(crate) fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
+    pub(crate) fn dlopen(name: *const c_char, how: c_int) -> *mut c_void;
+    pub(crate) fn dlclose(library: *mut c_void) -> c_int;
     pub(crate) fn getenv(name: *const c_char) -> *const c_char;
     pub(crate) fn setenv(name: *const c_char, value: *const c_char, overwrite: c_int) -> c_int;
     pub(crate) fn unsetenv(name: *const c_char) -> c_int;

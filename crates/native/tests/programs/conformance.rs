@@ -162,6 +162,14 @@ fn thread_locals_and_unwinding() {
 }
 
 #[test]
+fn a_library_stays_as_long_as_it_has_thread_locals() {
+    if has("g++", "a_library_stays_as_long_as_it_has_thread_locals") {
+        let library = compile("conformance/closed.cpp", &["-shared", "-fPIC", "-DIS_LIBRARY"]);
+        check_with("closed.cpp", 100, &[&format!("-DLIBRARY=\"{}\"", library.display()), "-ldl"]);
+    }
+}
+
+#[test]
 fn executions_in_one_process_do_not_see_each_other() {
     check_with("fresh.c", 300, &["-DCALLS=0"]);
 }
