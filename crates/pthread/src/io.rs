@@ -72,7 +72,6 @@ points! {
     c"sendto" sendto(
         socket: c_int, from: Pointer, size: usize, flags: c_int, address: Pointer, length: c_uint
     ) -> isize;
-    c"sigsuspend" sigsuspend(mask: Pointer) -> c_int;
     c"system" system(command: Path) -> c_int;
     c"tcdrain" tcdrain(file: c_int) -> c_int;
     c"wait" wait(status: *mut c_int) -> c_int;

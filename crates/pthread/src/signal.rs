@@ -11,7 +11,7 @@ use crate::cancel;
 use crate::protocol::{Gate, Op, access, head, object, op, stop, tag};
 use crate::runtime::{is_on, rt, visible};
 use crate::site::{Frame, frame};
-use crate::sys::{self, EAGAIN, EINVAL, ESRCH, Timespec, real, set_errno};
+use crate::sys::{self, EAGAIN, EINTR, EINVAL, ESRCH, Timespec, real, set_errno};
 use crate::{thread, time};
 
 /// `sigset_t`: its first word has the signals.
@@ -240,6 +240,51 @@ pub(crate) unsafe extern "C-unwind" fn sigtimedwait(
             -1
         }
     }
+}
+
+/// `sigsuspend`. A thread that is alone can only wait for signals from outside, which are the system's.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn sigsuspend(mask: *const SignalSet) -> c_int {
+    const IGNORED: usize = 1;
+    if !is_on() || rt().thread_count == 1 && !is_kept(mask) {
+        if is_on() {
+            cancel::act(frame!());
+        }
+        // SAFETY: passed on.
+        return unsafe { real!(c"sigsuspend", fn(*const SignalSet) -> c_int)(mask) };
+    }
+    let frame = frame!();
+    let me = rt().current as usize;
+    // SAFETY: the program's.
+    let mask = unsafe { *mask };
+    loop {
+        let Some((signal, value)) = wait(!mask, None, frame) else { continue };
+        let mut action = sys::SigAction { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
+        // SAFETY: the action is a local.
+        unsafe { sys::sigaction(signal, std::ptr::null(), &raw mut action) };
+        if action.handler == IGNORED {
+            continue;
+        }
+        // The handler runs with the mask that was given.
+        let before = std::mem::replace(&mut rt().threads[me].signal_mask, mask);
+        sys::set_signal_mask(mask);
+        come(signal, value);
+        rt().threads[me].signal_mask = before;
+        sys::set_signal_mask(before);
+        set_errno(EINTR);
+        return -1;
+    }
+}
+
+/// Whether a signal is kept that is not in a mask.
+fn is_kept(mask: *const SignalSet) -> bool {
+    let runtime = rt();
+    let kept = runtime.threads[runtime.current as usize].pending_signals | runtime.pending_signals;
+    // SAFETY: the program's.
+    kept & !unsafe { *mask } != 0
 }
 
 /// `sigpending`.
