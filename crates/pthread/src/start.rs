@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::protocol::{AREA_VARIABLE, Area, BIND_MARK, MAGIC, turn};
 use crate::runtime::{self, begin, rt};
 use crate::sys::{self, futex_wait, futex_wake, real};
-use crate::{again, cancel, cores, coroutine, exit, fault, heap, shell, site, thread, thread_local, told, verifier};
+use crate::{
+    again, cancel, cores, coroutine, exit, fault, heap, shell, site, thread, thread_local, told, verifier,
+};
 
 type Main = unsafe extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
