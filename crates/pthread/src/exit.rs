@@ -15,13 +15,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::again;
 use crate::protocol::{Gate, Op, access, object, op};
-use crate::runtime::{Phase, is_on, rt, visible, visible_when};
+use crate::runtime::{Phase, Runtime, is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
 use crate::sys::real;
 use crate::thread_local;
 
 /// The word of the object of calls of `exit`, once there was one.
 const CALLED: u64 = 1;
+
+/// The word of the object of the exit, once a thread is to end the process.
+pub(crate) const EXITING: u64 = 1;
 
 /// A call of `exit`, or a return from `main`.
 pub(crate) struct Call {
@@ -34,6 +37,31 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) const NONE: Call = Call { object: 0, thread: 0, frame: Frame::NONE };
+}
+
+impl Runtime {
+    /// The object of the process's exit.
+    pub(crate) fn exit_object(&mut self) -> u32 {
+        if self.exit == 0 {
+            self.exit = self.new_object(object::PROCESS, 0, 0) + 1;
+        }
+        self.exit - 1
+    }
+
+    /// A yield or a sleep, which is possible until the process is about to exit: then the thread is at rest. So its order
+    /// with the exit matters.
+    pub(crate) fn pause(&mut self, kind: u8) -> (Op, Gate) {
+        if self.phase == Phase::Leaving || self.threads[self.current as usize].atomic > 0 {
+            return (Op::local(kind), Gate::OPEN);
+        }
+        let exit = self.exit_object();
+        (Op::on(kind, access::READ, exit), Gate::clear(exit, EXITING))
+    }
+
+    /// An exit: of several, which is first matters, and so does who has paused before.
+    pub(crate) fn leaving(&mut self, operation: Op) -> Op {
+        if self.alive == 1 { operation } else { operation.with(self.exit_object()) }
+    }
 }
 
 /// The loader's function, which runs the destructors of libraries.

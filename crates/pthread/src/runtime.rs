@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use crate::attributes::Stack;
 use crate::cores::Cores;
 use crate::coroutine::{self, Context};
-use crate::exit::Call;
+use crate::exit::{Call, EXITING};
 use crate::onward::{Onward, Point};
 use crate::protocol::{
     ASKS, Answer, Area, Gate, LOG, OBJECT_BITS, Op, Record, access, head, note, op, stop, tag, turn,
@@ -43,9 +43,6 @@ pub(crate) enum Phase {
 /// How many threads an execution may create.
 pub(crate) const MAX_THREADS: usize = 1024;
 const MAX_OBJECTS: usize = 1 << OBJECT_BITS;
-
-/// The word of the object of the exit, once a thread is to end the process.
-const EXITING: u64 = 1;
 
 /// The word of a thread's object: it has ended, and nobody can join it.
 pub(crate) const ENDED: u64 = 1;
@@ -129,7 +126,7 @@ pub(crate) struct Runtime {
     pub(crate) current: u32,
     pub(crate) thread_count: u32,
     object_count: u32,
-    alive: u32,
+    pub(crate) alive: u32,
     log_length: usize,
     /// How many decisions were made.
     decisions: usize,
@@ -156,7 +153,7 @@ pub(crate) struct Runtime {
     /// The object of atomic sections, plus 1.
     pub(crate) section: u32,
     /// The object of the process's exit, plus 1.
-    exit: u32,
+    pub(crate) exit: u32,
     /// The object of signals to the process, plus 1, and those that it was sent while they were blocked.
     pub(crate) signals: u32,
     pub(crate) pending_signals: u64,
@@ -564,29 +561,6 @@ impl Runtime {
                 self.update(thread);
             }
         }
-    }
-
-    /// The object of the process's exit.
-    pub(crate) fn exit_object(&mut self) -> u32 {
-        if self.exit == 0 {
-            self.exit = self.new_object(crate::protocol::object::PROCESS, 0, 0) + 1;
-        }
-        self.exit - 1
-    }
-
-    /// A yield or a sleep, which is possible until the process is about to exit: then the thread is at rest. So its order
-    /// with the exit matters.
-    pub(crate) fn pause(&mut self, kind: u8) -> (Op, Gate) {
-        if self.phase == Phase::Leaving || self.threads[self.current as usize].atomic > 0 {
-            return (Op::local(kind), Gate::OPEN);
-        }
-        let exit = self.exit_object();
-        (Op::on(kind, access::READ, exit), Gate::clear(exit, EXITING))
-    }
-
-    /// An exit: of several, which is first matters, and so does who has paused before.
-    pub(crate) fn leaving(&mut self, operation: Op) -> Op {
-        if self.alive == 1 { operation } else { operation.with(self.exit_object()) }
     }
 
     /// Works out anew whether a thread can go on.
