@@ -68,7 +68,7 @@ pub struct NativeProgram {
     patience: Duration,
     race_mode: bool,
     nondet: (i32, i32),
-    sections: Sections,
+    meant: Meant,
     suspects: Vec<String>,
     /// It calls the library of OpenMP.
     has_openmp: bool,
@@ -105,7 +105,7 @@ impl NativeProgram {
             patience: Duration::from_secs(20),
             race_mode: false,
             nondet: (0, 2),
-            sections: found.sections,
+            meant: found.meant,
             suspects: found.suspects,
             has_openmp: found.has_openmp,
             jobs: 1,
@@ -205,7 +205,7 @@ impl NativeProgram {
             patience: self.patience,
             race_mode: self.race_mode,
             nondet: self.nondet,
-            sections: self.sections.clone(),
+            meant: self.meant.clone(),
             suspects: Vec::new(),
             has_openmp: self.has_openmp,
             jobs: 1,
@@ -262,7 +262,7 @@ impl NativeProgram {
         area.get().nondet_from.store(from as u32, Ordering::Relaxed);
         area.get().nondet_count.store(to.abs_diff(from) + 1, Ordering::Relaxed);
         area.get().cancels.store(u32::from(self.cancels), Ordering::Relaxed);
-        self.sections.write(area.get());
+        self.meant.write(area.get());
         for (place, function) in area.get().cpp.iter().zip(self.cpp) {
             place.store(function, Ordering::Relaxed);
         }
@@ -506,40 +506,43 @@ const SUSPECTS: [(&str, &[&str]); 6] = [
     ("the system's clocks", &["clock_getres", "times", "getrusage"]),
 ];
 
-/// Functions that are atomic sections, by their names as verification benchmarks have them.
+/// Functions that mean something by their names, as verification benchmarks have them: where each begins and ends.
 #[derive(Clone, Debug, Default)]
-struct Sections {
-    /// Where the file has its first instruction.
-    entry: u64,
-    /// Where each function begins and ends.
-    functions: Vec<[u64; 2]>,
+struct Meant {
+    /// Those that are atomic sections.
+    sections: Vec<[u64; 2]>,
+    /// The one by whose `abort` something is assumed.
+    assumes: [u64; 2],
 }
 
-impl Sections {
-    const PREFIX: &str = "__VERIFIER_atomic_";
+impl Meant {
+    const SECTION: &str = "__VERIFIER_atomic_";
+    const ASSUMES: &str = "assume_abort_if_not";
 
     /// Those of a file, unless they are too many.
     fn of(file: &ElfFile64<'_, object::Endianness>) -> Result<Self, String> {
-        let is_one = |name: &str| {
-            name.strip_prefix(Sections::PREFIX).is_some_and(|rest| !matches!(rest, "begin" | "end"))
-        };
-        let functions: Vec<_> = file
-            .symbols()
-            .filter(|symbol| symbol.is_definition() && symbol.name().is_ok_and(is_one))
-            .map(|symbol| [symbol.address(), symbol.address() + symbol.size()])
-            .collect();
-        if functions.len() > protocol::SECTIONS {
-            let prefix = Sections::PREFIX;
-            return Err(format!("has more than {} functions {prefix}...", protocol::SECTIONS));
+        let mut meant = Meant::default();
+        for symbol in file.symbols().filter(|symbol| symbol.is_definition()) {
+            let (name, begin) = (symbol.name().unwrap_or_default(), symbol.address());
+            let place = [begin, begin + symbol.size()];
+            match name.strip_prefix(Meant::SECTION) {
+                Some("begin" | "end") => {}
+                Some(_) => meant.sections.push(place),
+                None if name == Meant::ASSUMES => meant.assumes = place,
+                None => {}
+            }
         }
-        Ok(Sections { entry: file.entry(), functions })
+        if meant.sections.len() > protocol::SECTIONS {
+            return Err(format!("has more than {} functions {}...", protocol::SECTIONS, Meant::SECTION));
+        }
+        Ok(meant)
     }
 
     /// Tells the program.
     fn write(&self, area: &protocol::Area) {
-        area.entry.store(self.entry, Ordering::Relaxed);
-        area.section_count.store(self.functions.len() as u32, Ordering::Relaxed);
-        for (place, function) in area.sections.iter().zip(&self.functions) {
+        area.section_count.store(self.sections.len() as u32, Ordering::Relaxed);
+        let sections = area.sections.iter().zip(&self.sections);
+        for (place, function) in sections.chain([(&area.assumes, &self.assumes)]) {
             place.iter().zip(function).for_each(|(place, address)| place.store(*address, Ordering::Relaxed));
         }
     }
@@ -547,7 +550,7 @@ impl Sections {
 
 struct Found {
     cancels: bool,
-    sections: Sections,
+    meant: Meant,
     cpp: [u64; CPP.len()],
     is_instrumented: bool,
     has_openmp: bool,
@@ -635,7 +638,7 @@ fn examine(data: &[u8]) -> Result<Found, String> {
     }
     Ok(Found {
         cancels: asks("pthread_cancel"),
-        sections: Sections::of(&file)?,
+        meant: Meant::of(&file)?,
         cpp,
         is_instrumented: asks("__tsan_init"),
         // gcc's and clang's.

@@ -9,7 +9,7 @@ use crate::protocol::{ASKS_WHERE, Area, CPP, stop};
 use crate::runtime::{is_on, rt};
 use crate::site::{Frame, frame};
 use crate::sys::{self, SigAction, SignalStack, real};
-use crate::told;
+use crate::{told, verifier};
 
 const SIGNALS: [(c_int, &[u8]); 6] = [
     // The C library itself does not call the `abort` that stands in for its own.
@@ -223,6 +223,9 @@ fn exception_type() -> Option<&'static [u8]> {
 pub(crate) unsafe extern "C-unwind" fn abort() -> ! {
     if is_on() {
         let frame = frame!();
+        if verifier::is_assuming(frame) {
+            verifier::assumption_fails(frame);
+        }
         let message: [&[u8]; 2] = match TERMINATES.load(Ordering::Relaxed).then(exception_type) {
             Some(Some(name)) => [b"an exception is not caught: ", name],
             Some(None) => [b"std::terminate was called", b""],

@@ -67,11 +67,11 @@ pub(crate) struct Area {
     /// The values of `__VERIFIER_nondet_*`: the first, an `i32`, and how many there are.
     pub(crate) nondet_from: AtomicU32,
     pub(crate) nondet_count: AtomicU32,
-    /// Where the program's file has its first instruction, and the functions that are atomic sections: where each begins and
-    /// ends, and how many there are.
-    pub(crate) entry: AtomicU64,
+    /// The functions of the executable that are atomic sections: where each begins and ends, as its file has it, and how many
+    /// there are; and the one by whose `abort` the program assumes something, or zeros.
     pub(crate) sections: [[AtomicU64; 2]; SECTIONS],
     pub(crate) section_count: AtomicU32,
+    pub(crate) assumes: [AtomicU64; 2],
     /// Where the executable has the functions [`CPP`], as its file has it; 0 where it does not.
     pub(crate) cpp: [AtomicU64; 3],
     /// Whether the execution is one that people are told of: the log has then also what is around each place.

@@ -58,7 +58,6 @@ unsafe extern "C-unwind" fn controlled_main(
     forget_environment();
     find_code(area);
     cancel::set_used(area.cancels.load(Ordering::Relaxed) != 0);
-    verifier::set_functions(area);
     // One heap for all threads: addresses do not depend on how the system schedules, and a thread costs less.
     // SAFETY: no thread has been created yet.
     unsafe { sys::mallopt(M_ARENA_MAX, 1) };
@@ -203,6 +202,7 @@ fn find_code(area: &Area) {
     // SAFETY: the callback takes what the loader gives, and this.
     unsafe { sys::dl_iterate_phdr(each, (&raw mut seen).cast()) };
     fault::find_cpp(area, seen.shift.unwrap_or(0), seen.has_cpp);
+    verifier::find_functions(area, seen.shift.unwrap_or(0));
 }
 
 /// How often in a row processes may not do for a second execution, before that is not tried any more.

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::protocol::{Area, Gate, Op, SECTIONS, access, head, note, object, op, order, stop, tag};
 use crate::runtime::{Phase, rt, visible, visible_when};
 use crate::site::{Frame, frame};
-use crate::sys;
 
 /// One of `count` numbers from the first one on, each of which is explored.
 fn choose(from: i32, count: u32, frame: Frame) -> i32 {
@@ -106,14 +105,20 @@ pub(crate) unsafe extern "C-unwind" fn __VERIFIER_nondet_bool() -> bool {
 /// Any caller.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn __VERIFIER_assume(condition: c_int) {
-    if condition == 0 && rt().phase == Phase::Running {
-        let me = rt().current as usize;
-        if rt().threads[me].atomic > 0 {
-            rt().stop(stop::INFEASIBLE, frame!(), &[]);
-        }
-        let never = Gate::set(rt().threads[me].object, 1 << 63);
-        visible_when(Op::local(op::ASSUME), never, frame!());
+    if condition == 0 && rt().phase != Phase::Off {
+        assumption_fails(frame!());
     }
+}
+
+/// The current thread goes no further.
+pub(crate) fn assumption_fails(frame: Frame) -> ! {
+    let me = rt().current as usize;
+    if rt().threads[me].atomic > 0 || rt().phase == Phase::Leaving {
+        rt().stop(stop::INFEASIBLE, frame, &[]);
+    }
+    let never = Gate::set(rt().threads[me].object, 1 << 63);
+    visible_when(Op::local(op::ASSUME), never, frame);
+    unreachable!("the gate is never open")
 }
 
 /// Reaching this is what must not happen.
@@ -201,29 +206,43 @@ pub(crate) unsafe extern "C-unwind" fn __VERIFIER_atomic_end() {
     leave_section(frame!());
 }
 
-/// The functions that are atomic sections by their names, where each begins and ends; set once, before there are threads.
-static FUNCTIONS: [[AtomicUsize; 2]; SECTIONS] = [const { [const { AtomicUsize::new(0) }; 2] }; SECTIONS];
-static FUNCTION_COUNT: AtomicUsize = AtomicUsize::new(0);
+type Function = [AtomicUsize; 2];
 
-pub(crate) fn set_functions(area: &Area) {
-    const AT_ENTRY: u64 = 9;
-    // SAFETY: only reads.
-    let entry = unsafe { sys::getauxval(AT_ENTRY) };
-    let shift = entry.wrapping_sub(area.entry.load(Ordering::Relaxed));
+/// The functions that are atomic sections by their names, where each begins and ends, and the one by whose `abort` something is
+/// assumed; set once, before there are threads.
+static SECTION_FUNCTIONS: [Function; SECTIONS] = [const { [const { AtomicUsize::new(0) }; 2] }; SECTIONS];
+static SECTION_COUNT: AtomicUsize = AtomicUsize::new(0);
+static ASSUMES: Function = [const { AtomicUsize::new(0) }; 2];
+
+/// Finds these functions, where the executable is so far from where its file has it.
+pub(crate) fn find_functions(area: &Area, shift: usize) {
     let count = (area.section_count.load(Ordering::Relaxed) as usize).min(SECTIONS);
-    for (place, function) in FUNCTIONS.iter().zip(&area.sections[..count]) {
-        for (place, address) in place.iter().zip(function) {
-            place.store(address.load(Ordering::Relaxed).wrapping_add(shift) as usize, Ordering::Relaxed);
+    let sections = SECTION_FUNCTIONS.iter().zip(&area.sections[..count]);
+    for (function, found) in sections.chain([(&ASSUMES, &area.assumes)]) {
+        for (place, address) in function.iter().zip(found) {
+            let address = address.load(Ordering::Relaxed) as usize;
+            // One that is not there stays nowhere.
+            place.store(if address == 0 { 0 } else { address.wrapping_add(shift) }, Ordering::Relaxed);
         }
     }
-    FUNCTION_COUNT.store(count, Ordering::Relaxed);
+    SECTION_COUNT.store(count, Ordering::Relaxed);
 }
 
-/// Whether a call of the runtime is by one of these functions.
+#[inline]
+fn is_in([begin, end]: &Function, frame: Frame) -> bool {
+    // A call that does not return may be the last of its function.
+    let call = frame.call.wrapping_sub(1);
+    (begin.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&call)
+}
+
+/// Whether a call of the runtime is by a function that is an atomic section.
 #[inline]
 pub(crate) fn is_in_section(frame: Frame) -> bool {
-    let count = FUNCTION_COUNT.load(Ordering::Relaxed);
-    FUNCTIONS[..count].iter().any(|[begin, end]| {
-        (begin.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&frame.call)
-    })
+    let count = SECTION_COUNT.load(Ordering::Relaxed);
+    SECTION_FUNCTIONS[..count].iter().any(|function| is_in(function, frame))
+}
+
+/// Whether it is by the one that assumes something.
+pub(crate) fn is_assuming(frame: Frame) -> bool {
+    is_in(&ASSUMES, frame)
 }
