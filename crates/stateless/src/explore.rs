@@ -323,22 +323,6 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         Ok(Outcome { verdict, rows, statistics: self.statistics(&budget) })
     }
 
-    /// Runs the first execution again, which must go as it went: a search of few executions might not find out otherwise that
-    /// the program is not deterministic.
-    fn goes_the_same(&mut self, first: &Prefix) -> Result<(), Error> {
-        let fair_cut = self.fair_cut;
-        let end = self.run(first, &mut |_| Choice::Prune, None)?;
-        self.fair_cut = fair_cut;
-        match end {
-            End::Stopped(stop) => Err(Error::Nondeterministic {
-                step: first.decisions.len(),
-                difference: format!("the first time nothing went wrong, and now: {}", stop.message),
-                location: stop.location,
-            }),
-            _ => Ok(()),
-        }
-    }
-
     /// Finds out what a strategy that strays will most likely decide in the next execution, where that is of use.
     fn foresee<S: Strategy + ?Sized>(&mut self, prefix: &Prefix, strategy: &S) {
         if strategy.strays() && self.observer.on && self.execution.heeds_plans() {

@@ -1,4 +1,4 @@
-//! What a search has come to: counts, rows, guarantees, and whether its budget is spent.
+//! What a search has come to: counts, rows, guarantees, whether its budget is spent, and whether the program goes the same again.
 
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
@@ -8,9 +8,9 @@ use selvedge_core::{Bounds, CoverageRow, Guarantee, Measure, Statistics};
 
 use super::{End, Explorer, Progress};
 use crate::coverage::Coverage;
-use crate::program::Execution;
+use crate::program::{Error, Execution};
 use crate::settings::Settings;
-use crate::strategy::Strategy;
+use crate::strategy::{Choice, Prefix, Strategy};
 
 impl<E: Execution + ?Sized> Explorer<'_, E> {
     pub(super) fn count(&mut self, end: &End, executions: u64) {
@@ -109,6 +109,29 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
             extra: self.local_state_count(),
             ..Statistics::default()
         }
+    }
+
+    /// Runs the first execution again, which must go as it went: a search of few executions might not find out otherwise that
+    /// the program is not deterministic. A few times, unless that takes long: what is left to chance may go alike once.
+    pub(super) fn goes_the_same(&mut self, first: &Prefix) -> Result<(), Error> {
+        const TIMES: usize = 8;
+        const LONG: Duration = Duration::from_millis(50);
+        let (fair_cut, began) = (self.fair_cut, Instant::now());
+        for _ in 0..TIMES {
+            let end = self.run(first, &mut |_| Choice::Prune, None)?;
+            self.fair_cut = fair_cut;
+            if let End::Stopped(stop) = end {
+                return Err(Error::Nondeterministic {
+                    step: first.decisions.len(),
+                    difference: format!("the first time nothing went wrong, and now: {}", stop.message),
+                    location: stop.location,
+                });
+            }
+            if began.elapsed() > LONG {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
