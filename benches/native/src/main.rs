@@ -34,7 +34,7 @@ with one job each run at the same time, which have nothing to do with each other
 do not always do twice as much as one; how much of that two jobs get; the part of the \
 executions that had been run when they were asked for, and how many were run ahead for each that was used; and how much of a core's time \
 the system says others had meanwhile, at most. What is found, and counted, is \
-the same. The median of 7, by turns, of those rounds of up to 21 in which others had least.";
+the same. The median of 5, by turns, of those rounds of up to 10 in which others had least.";
 
 const RATE: &str = "## Jobs, at 5,000 executions a second
 
@@ -60,8 +60,8 @@ const DEFAULT: u32 = 2;
 
 /// So often one core and two are compared, and at most in how many rounds to have so many in which others had less than this
 /// part of a core's time.
-const TIMES: usize = 7;
-const ROUNDS: usize = 3 * TIMES;
+const TIMES: usize = 5;
+const ROUNDS: usize = 2 * TIMES;
 const QUIET: f64 = 0.03;
 
 /// What some executions took.
@@ -105,7 +105,7 @@ fn main() {
         (RATE, jobs(&program, &Named::ALL, &[one_lock(2, 8, 200.0)], MANY, most)),
         (MORE, jobs(&program, &Named::ALL, &[one_lock(3, 20, 200.0)], DEFAULT, most * 6 / 5)),
         (LOCKS, jobs(&program, &REDUCED, &locked, DEFAULT, most)),
-        (WORK, jobs(&program, &Named::ALL, &[one_lock(3, 12, 1_000.0)], DEFAULT, most * 2 / 5)),
+        (WORK, jobs(&program, &Named::ALL, &[one_lock(3, 12, 1_000.0)], DEFAULT, most / 5)),
     ];
     let introduction = "# C and C++ programs\n\nWritten by `cargo run --release --manifest-path benches/native/Cargo.toml`.\n";
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
