@@ -1,7 +1,8 @@
 //! What an execution of a C program costs.
 //!
 //! `cargo run --release` here measures and writes RESULTS.md; with `-- --quick` it takes a tenth of the time and writes
-//! nothing. It needs gcc.
+//! nothing, and with `-- --only NAME` it measures one table (threads, steps, jobs, rate, more, locks, work) and writes nothing. It
+//! needs gcc.
 
 #[path = "../../peers/src/results.rs"]
 mod results;
@@ -88,28 +89,44 @@ impl Cost {
 }
 
 fn main() {
-    let quick = results::is_quick();
+    let only = only();
+    let quick = only.is_none() && results::is_quick();
     let program = compile();
     let most = if quick { 500 } else { 5_000 };
     let everywhere = cores();
-    run_on(&one_of(&everywhere));
-    let (threads, steps) = (threads(&program, most), steps(&program, most));
-    run_on(&everywhere);
+    let on_one_core = |table: &dyn Fn() -> String| {
+        run_on(&one_of(&everywhere));
+        let table = table();
+        run_on(&everywhere);
+        table
+    };
     let one_lock = |threads, rounds, time| [threads, rounds, length(&program, threads, rounds, time), 1];
     let locks = |threads, rounds, time| [threads, rounds, length(&program, threads, rounds, time), 3];
-    let locked = [locks(3, 12, 150.0), locks(4, 4, 500.0)];
-    let tables = [
-        (THREADS, threads),
-        (STEPS, steps),
-        (JOBS, jobs(&program, &Named::ALL, &[[2, 8, 0, 1]], MANY, most * 4)),
-        (RATE, jobs(&program, &Named::ALL, &[one_lock(2, 8, 200.0)], MANY, most)),
-        (MORE, jobs(&program, &Named::ALL, &[one_lock(3, 20, 200.0)], DEFAULT, most * 6 / 5)),
-        (LOCKS, jobs(&program, &REDUCED, &locked, DEFAULT, most)),
-        (WORK, jobs(&program, &Named::ALL, &[one_lock(3, 12, 1_000.0)], DEFAULT, most / 5)),
+    let all = |arguments, bound, most| jobs(&program, &Named::ALL, &[arguments], bound, most);
+    let tables: [(&str, &str, &dyn Fn() -> String); 7] = [
+        ("threads", THREADS, &|| on_one_core(&|| threads(&program, most))),
+        ("steps", STEPS, &|| on_one_core(&|| steps(&program, most))),
+        ("jobs", JOBS, &|| all([2, 8, 0, 1], MANY, most * 4)),
+        ("rate", RATE, &|| all(one_lock(2, 8, 200.0), MANY, most)),
+        ("more", MORE, &|| all(one_lock(3, 20, 200.0), DEFAULT, most * 6 / 5)),
+        ("locks", LOCKS, &|| {
+            jobs(&program, &REDUCED, &[locks(3, 12, 150.0), locks(4, 4, 500.0)], DEFAULT, most)
+        }),
+        ("work", WORK, &|| all(one_lock(3, 12, 1_000.0), DEFAULT, most * 2 / 5)),
     ];
+    let is_wanted = |name: &str| only.as_ref().is_none_or(|only| only == name);
+    let wanted =
+        tables.iter().filter(|(name, ..)| is_wanted(name)).map(|(_, heading, table)| (*heading, table()));
     let introduction = "# C and C++ programs\n\nWritten by `cargo run --release --manifest-path benches/native/Cargo.toml`.\n";
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
-    results::write(introduction, tables, (!quick).then_some(path));
+    results::write(introduction, wanted, (!quick && only.is_none()).then_some(path));
+}
+
+/// The one table that is wanted, if `--only NAME` was given.
+fn only() -> Option<String> {
+    let mut arguments = std::env::args().skip(1);
+    (arguments.next()? == "--only")
+        .then(|| arguments.next().expect("--only is followed by the name of a table"))
 }
 
 /// The cores that this process may run on.
@@ -156,7 +173,7 @@ fn length(program: &Path, threads: u32, rounds: u32, time: f64) -> u32 {
     const SAMPLE: u32 = 20_000;
     let [idle, busy] = [0, SAMPLE].map(|length| {
         let costs = [(); 5].map(|()| {
-            measure(program, [threads, rounds, length, 1], DEFAULT, 100, Named::Icb, 1).microseconds()
+            measure(program, [threads, rounds, length, 1], MANY, 2_000, Named::Icb, 1).microseconds()
         });
         middle(costs.to_vec())
     });
