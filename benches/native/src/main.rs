@@ -31,20 +31,22 @@ const JOBS: &str = "## Jobs
 
 With one job and with two (`--jobs 2`), 2 threads that each take the lock 8 times, within 8 preemptions: executions in a second \
 of time on the wall, the CPU time of one in microseconds, how many times faster two are; how many times as many executions two searches \
-with one job each run at the same time, which have nothing to do with each other: about as much as can be had of the machine, whose two cores \
-do not always do twice as much as one; how much of that two jobs get; the part of the \
-executions that had been run when they were asked for, and how many were run ahead for each that was used; and how much of a core's time \
-the system says others had meanwhile, at most. What is found, and counted, is \
-the same. The median of 5, by turns, of those rounds of up to 10 in which others had least.";
+with one job each run at the same time, which have nothing to do with each other: about as much as can be had of the machine; \
+how much of that two jobs get; the part of the \
+executions that had been run when they were asked for, and how many were run ahead for each that was used; and of all rounds the part in \
+which two jobs were at least 1.7 times as fast. What is found, and counted, is the same. All of a search is run, but of `random`, `pct` and \
+whatever has more only so many executions as there are in a second or two. By turns, 21 times, and the middle: on a machine that is shared, cores \
+can be twice as fast at one time as at another.";
 
 const RATE: &str = "## Jobs, at 5,000 executions a second
 
 The same where threads compute before they take the lock, so long that one core runs some 5,000 executions in a second: \
-2 threads that take it 8 times, within 8 preemptions.";
+2 threads that take it 8 times, within 6 preemptions; 21 times, too.";
 
 const MORE: &str = "## Jobs, of more threads at that rate
 
-The same for 3 threads that take it 20 times, within 2 preemptions, as is the default; `delay` within 3 delays, since 2 are soon explored.";
+The same for 3 threads that take it 20 times, within 2 preemptions, as is the default; `delay` within 3 delays, since 2 are soon explored. \
+From here on 7 times each.";
 
 const WORK: &str = "## Jobs, of a program that works
 
@@ -55,15 +57,17 @@ const LOCKS: &str = "## Jobs, of a program with several locks
 The same for threads that take 3 locks by turns, so that much of what they do can be done in any order: 3 threads at \
 some 5,000 executions a second, and 4 threads with half a millisecond in an execution.";
 
-/// Preemptions for a program that would be explored too soon within fewer, and as many as a search has by default.
+/// Preemptions for a program that would be explored too soon within fewer, and where one takes longer; and as many as a search has
+/// by default.
 const MANY: u32 = 8;
+const SOME: u32 = 6;
 const DEFAULT: u32 = 2;
 
-/// So often one core and two are compared, and at most in how many rounds to have so many in which others had less than this
-/// part of a core's time.
-const TIMES: usize = 5;
-const ROUNDS: usize = 2 * TIMES;
-const QUIET: f64 = 0.03;
+/// So often one core and two are compared.
+const OFTEN: usize = 21;
+const LESS: usize = 7;
+/// How many times faster two are to be.
+const ENOUGH: f64 = 1.7;
 
 /// What some executions took.
 struct Cost {
@@ -102,17 +106,18 @@ fn main() {
     };
     let one_lock = |threads, rounds, time| [threads, rounds, length(&program, threads, rounds, time), 1];
     let locks = |threads, rounds, time| [threads, rounds, length(&program, threads, rounds, time), 3];
-    let all = |arguments, bound, most| jobs(&program, &Named::ALL, &[arguments], bound, most);
+    let all = |arguments, bound, most, times| jobs(&program, &Named::ALL, &[arguments], bound, most, times);
     let tables: [(&str, &str, &dyn Fn() -> String); 7] = [
         ("threads", THREADS, &|| on_one_core(&|| threads(&program, most))),
         ("steps", STEPS, &|| on_one_core(&|| steps(&program, most))),
-        ("jobs", JOBS, &|| all([2, 8, 0, 1], MANY, most * 4)),
-        ("rate", RATE, &|| all(one_lock(2, 8, 200.0), MANY, most)),
-        ("more", MORE, &|| all(one_lock(3, 20, 200.0), DEFAULT, most * 6 / 5)),
+        ("jobs", JOBS, &|| all([2, 8, 0, 1], MANY, most * 4, OFTEN)),
+        ("rate", RATE, &|| all(one_lock(2, 8, 200.0), SOME, most * 2, OFTEN)),
+        ("more", MORE, &|| all(one_lock(3, 20, 200.0), DEFAULT, most * 8 / 5, LESS)),
         ("locks", LOCKS, &|| {
-            jobs(&program, &REDUCED, &[locks(3, 12, 150.0), locks(4, 4, 500.0)], DEFAULT, most)
+            let programs = [locks(3, 12, 150.0), locks(4, 4, 500.0)];
+            jobs(&program, &REDUCED, &programs, DEFAULT, most * 4, LESS)
         }),
-        ("work", WORK, &|| all(one_lock(3, 12, 1_000.0), DEFAULT, most * 2 / 5)),
+        ("work", WORK, &|| all(one_lock(3, 12, 1_000.0), DEFAULT, most * 3 / 5, LESS)),
     ];
     let is_wanted = |name: &str| only.as_ref().is_none_or(|only| only == name);
     let wanted =
@@ -186,6 +191,7 @@ fn jobs(
     arguments: &[[u32; 4]],
     bound: u32,
     most: u64,
+    times: usize,
 ) -> String {
     let mut table = Table::new(&[
         "strategy",
@@ -198,37 +204,32 @@ fn jobs(
         "of that",
         "foreseen",
         "run",
-        "others",
+        "at least 1.7",
     ]);
     for (arguments, (name, strategy)) in
         arguments.iter().flat_map(|at| strategies.iter().map(move |by| (at, by)))
     {
-        // By turns, and the middle of each: a machine that is shared is not always as fast.
+        // By turns: a machine that is shared is not always as fast.
         let run = |jobs| measure(program, *arguments, bound, most, *strategy, jobs);
-        let mut rounds: Vec<([Cost; 2], f64, f64)> = Vec::new();
-        while rounds.len() < ROUNDS && rounds.iter().filter(|round| round.2 <= QUIET).count() < TIMES {
-            let (began, before) = (Instant::now(), time_of_others());
-            let pair = [1, 2].map(run);
-            let apart = std::thread::scope(|scope| {
-                let two = [(); 2].map(|()| scope.spawn(|| run(1).wall));
-                two.map(|one| pair[0].wall.as_secs_f64() / one.join().expect("it is measured").as_secs_f64())
-            });
-            let others = (time_of_others() - before).max(0.0) / began.elapsed().as_secs_f64();
-            rounds.push((pair, apart.iter().sum(), others));
-        }
-        rounds.sort_by(|a, b| a.2.total_cmp(&b.2));
-        rounds.truncate(TIMES);
-        let others = rounds.last().map_or(0.0, |round| round.2);
-        let (pairs, apart): (Vec<_>, Vec<_>) =
-            rounds.into_iter().map(|(pair, apart, _)| (pair, apart)).unzip();
+        let rounds: Vec<([Cost; 2], f64)> = (0..times)
+            .map(|_| {
+                let pair = [1, 2].map(run);
+                let apart = std::thread::scope(|scope| {
+                    let two = [(); 2].map(|()| scope.spawn(|| run(1).wall));
+                    two.map(|one| seconds(&pair[0].wall) / seconds(&one.join().expect("it is measured")))
+                });
+                (pair, apart.iter().sum())
+            })
+            .collect();
         let [one, two] = [0, 1].map(|side| {
-            let mut costs: Vec<&Cost> = pairs.iter().map(|pair| &pair[side]).collect();
+            let mut costs: Vec<&Cost> = rounds.iter().map(|(pair, _)| &pair[side]).collect();
             costs.sort_by_key(|cost| cost.wall);
-            costs[TIMES / 2]
+            costs[times / 2]
         });
-        let faster = |pair: &[Cost; 2]| pair[0].wall.as_secs_f64() / pair[1].wall.as_secs_f64();
-        let times: Vec<f64> = pairs.iter().map(faster).collect();
-        let parts = times.iter().zip(&apart).map(|(times, apart)| times / apart).collect();
+        let ratios = rounds.iter().map(|([one, two], _)| seconds(&one.wall) / seconds(&two.wall));
+        let faster = middle(ratios.clone().collect());
+        let enough = ratios.filter(|times| *times >= ENOUGH).count() as f64 / times as f64;
+        let apart = middle(rounds.iter().map(|(_, apart)| *apart).collect());
         assert_eq!((one.executions, one.steps), (two.executions, two.steps), "{name}: the same executions");
         table.row(vec![
             (*name).into(),
@@ -236,15 +237,19 @@ fn jobs(
             two.rate(),
             format!("{:.0}", one.microseconds()),
             format!("{:.0}", two.microseconds()),
-            format!("{:.2}", middle(times)),
-            format!("{:.2}", middle(apart)),
-            format!("{:.0} %", middle(parts) * 100.0),
+            format!("{faster:.2}"),
+            format!("{apart:.2}"),
+            format!("{:.0} %", faster / apart * 100.0),
             format!("{:.0} %", two.ahead.hit_rate() * 100.0),
             format!("{:.2}", two.ahead.run as f64 / two.ahead.used.max(1) as f64),
-            format!("{:.0} %", others * 100.0),
+            format!("{:.0} %", enough * 100.0),
         ]);
     }
     table.text()
+}
+
+fn seconds(time: &Duration) -> f64 {
+    time.as_secs_f64()
 }
 
 /// The middle one of some numbers.
@@ -295,7 +300,7 @@ fn measure(program: &Path, arguments: [u32; 4], bound: u32, most: u64, strategy:
     let program = program.arguments(arguments.map(|number| number.to_string())).jobs(jobs);
     let search = Search {
         strategy,
-        parameters: Parameters { delays: bound + 1, ..Parameters::bounded(bound) },
+        parameters: Parameters { delays: bound + 1, depth: 24, ..Parameters::bounded(bound) },
         max_executions: Some(most),
         ..Search::default()
     };
@@ -311,21 +316,6 @@ fn measure(program: &Path, arguments: [u32; 4], bound: u32, most: u64, strategy:
         cpu,
         ahead: program.ahead(),
     }
-}
-
-/// How long, in seconds, cores were busy with something else than this process and those that it has waited for, or were not there
-/// for this machine, if the system says so.
-fn time_of_others() -> f64 {
-    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    let ticks = text.lines().next().unwrap_or_default().split_whitespace().skip(1).map(str::parse::<f64>);
-    // Idle, and waiting for a disk, are the fourth and the fifth; what guests have is in the first two already.
-    let busy: f64 = ticks
-        .enumerate()
-        .take(8)
-        .filter(|(at, _)| !(3..=4).contains(at))
-        .filter_map(|(_, ticks)| ticks.ok())
-        .sum();
-    busy / 100.0 - cpu_time().as_secs_f64()
 }
 
 /// The CPU time of this process, and of those that it has waited for.

@@ -1,8 +1,10 @@
 // Signals that a program sends itself: to a thread, to the process, while they are blocked and waited for, and while they
 // are not.
 #include <mqueue.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,6 +34,22 @@ static void *sends_itself(void *argument) {
     SAY_ERRNO(syscall(SYS_tgkill, getpid(), gettid(), SIGUSR1));
     SAY_ERRNO(syscall(SYS_tkill, gettid(), SIGUSR1));
     SAY(pthread_sigqueue(pthread_self(), SIGUSR1, value));
+    return NULL;
+}
+
+// What waits of a thread return that a signal may end, and whether one has.
+static int results[3], interrupted[3];
+
+static void *waits_without_mask(void *wait) {
+    long which = (long)wait;
+    sigset_t nothing;
+    sigemptyset(&nothing);
+    switch (which) {
+    case 0: results[which] = sigsuspend(&nothing); break;
+    case 1: results[which] = pselect(0, NULL, NULL, NULL, NULL, &nothing); break;
+    case 2: results[which] = ppoll(NULL, 0, NULL, &nothing); break;
+    }
+    interrupted[which] = errno == EINTR;
     return NULL;
 }
 
@@ -92,6 +110,24 @@ int main(void) {
     SAY_NUMBER(handled);
     run(sends_itself, NULL);
     SAY_NUMBER(handled);
+
+    // Blocked until the thread waits.
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    for (int wait = 0; wait < 3; wait++) {
+        handled = 0;
+        results[wait] = interrupted[wait] = 0;
+        pthread_create(&thread, NULL, waits_without_mask, (void *)(long)wait);
+        pthread_kill(thread, SIGUSR1);
+        pthread_join(thread, NULL);
+        SAY_NUMBER(handled);
+        SAY_NUMBER(results[wait]);
+        SAY_NUMBER(interrupted[wait]);
+    }
+    sigset_t nothing;
+    sigemptyset(&nothing);
+    SAY_NUMBER(pselect(0, NULL, NULL, NULL, &soon, &nothing));
+    SAY_NUMBER(ppoll(NULL, 0, &soon, &set));
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 
     // With values, which come in their order.
     union sigval value = {.sival_int = 9}, other = {.sival_int = 8};

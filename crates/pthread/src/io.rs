@@ -8,10 +8,10 @@
 use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
 use crate::cancel;
-use crate::runtime::is_on;
+use crate::runtime::{is_on, rt};
 use crate::site::{Frame, frame};
 use crate::sys::{Timespec, real};
-use crate::{thread, time};
+use crate::{signal, thread, time};
 
 type Pointer = *mut c_void;
 type Path = *const c_char;
@@ -55,7 +55,6 @@ points! {
     c"open64" open64(path: Path, flags: c_int, mode: c_uint) -> c_int;
     c"openat" openat(folder: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int;
     c"openat64" openat64(folder: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int;
-    c"pause" pause() -> c_int;
     c"pread" pread(file: c_int, to: Pointer, size: usize, offset: c_long) -> isize;
     c"pread64" pread64(file: c_int, to: Pointer, size: usize, offset: c_long) -> isize;
     c"pwrite" pwrite(file: c_int, from: Pointer, size: usize, offset: c_long) -> isize;
@@ -119,7 +118,27 @@ pub(crate) unsafe extern "C-unwind" fn poll(files: Pointer, count: usize, millis
     unsafe { real!(c"poll", fn(Pointer, usize, c_int) -> c_int)(files, count, milliseconds) }
 }
 
-/// `ppoll`. With a set of signals, it may be one of these that it waits for.
+/// A wait like that with a mask of signals, where one that is not in it ends it too. Gives what the call returns if it is over.
+///
+/// # Safety
+/// The program's mask, or null.
+unsafe fn waits_masked(
+    for_files: bool,
+    time: *const Timespec,
+    mask: *const u64,
+    frame: Frame,
+) -> Option<c_int> {
+    // SAFETY: the caller's.
+    if let (true, false, Some(mask)) = (is_on(), for_files, unsafe { mask.as_ref() }) {
+        let deadline = limit(time).map(|limit| rt().now().saturating_add(limit));
+        if let Some(comes) = signal::suspend(*mask, deadline, frame) {
+            return Some(if comes { -1 } else { 0 });
+        }
+    }
+    waits(for_files, limit(time), frame).then_some(0)
+}
+
+/// `ppoll`.
 ///
 /// # Safety
 /// As the C library's.
@@ -128,14 +147,14 @@ pub(crate) unsafe extern "C-unwind" fn ppoll(
     files: Pointer,
     count: usize,
     time: *const Timespec,
-    signals: Pointer,
+    mask: *const u64,
 ) -> c_int {
-    if waits(count > 0 || !signals.is_null(), limit(time), frame!()) {
-        return 0;
-    }
-    // SAFETY: passed on.
+    // SAFETY: the program's mask; passed on.
     unsafe {
-        real!(c"ppoll", fn(Pointer, usize, *const Timespec, Pointer) -> c_int)(files, count, time, signals)
+        if let Some(result) = waits_masked(count > 0, time, mask, frame!()) {
+            return result;
+        }
+        real!(c"ppoll", fn(Pointer, usize, *const Timespec, *const u64) -> c_int)(files, count, time, mask)
     }
 }
 
@@ -170,7 +189,7 @@ pub(crate) unsafe extern "C-unwind" fn select(
     }
 }
 
-/// `pselect`. With a set of signals, it may be one of these that it waits for.
+/// `pselect`.
 ///
 /// # Safety
 /// As the C library's.
@@ -181,15 +200,15 @@ pub(crate) unsafe extern "C-unwind" fn pselect(
     write: Pointer,
     except: Pointer,
     time: *const Timespec,
-    signals: Pointer,
+    mask: *const u64,
 ) -> c_int {
-    if waits(count > 0 || !signals.is_null(), limit(time), frame!()) {
-        return 0;
-    }
-    // SAFETY: passed on.
+    // SAFETY: the program's mask; passed on.
     unsafe {
-        real!(c"pselect", fn(c_int, Pointer, Pointer, Pointer, *const Timespec, Pointer) -> c_int)(
-            count, read, write, except, time, signals,
+        if let Some(result) = waits_masked(count > 0, time, mask, frame!()) {
+            return result;
+        }
+        real!(c"pselect", fn(c_int, Pointer, Pointer, Pointer, *const Timespec, *const u64) -> c_int)(
+            count, read, write, except, time, mask,
         )
     }
 }

@@ -242,26 +242,17 @@ pub(crate) unsafe extern "C-unwind" fn sigtimedwait(
     }
 }
 
-/// `sigsuspend`. A thread that is alone can only wait for signals from outside, which are the system's.
-///
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn sigsuspend(mask: *const SignalSet) -> c_int {
+/// Waits for a signal that is not in a mask, and has it come, unless it is ignored. Says whether one has: the time may run out.
+/// A thread that is alone can only wait for signals from outside, which are the system's; that gives `None`.
+pub(crate) fn suspend(mask: SignalSet, deadline: Option<u64>, frame: Frame) -> Option<bool> {
     const IGNORED: usize = 1;
-    if !is_on() || rt().thread_count == 1 && !is_kept(mask) {
-        if is_on() {
-            cancel::act(frame!());
-        }
-        // SAFETY: passed on.
-        return unsafe { real!(c"sigsuspend", fn(*const SignalSet) -> c_int)(mask) };
-    }
-    let frame = frame!();
     let me = rt().current as usize;
-    // SAFETY: the program's.
-    let mask = unsafe { *mask };
+    let kept = rt().threads[me].pending_signals | rt().pending_signals;
+    if rt().thread_count == 1 && kept & !mask == 0 {
+        return None;
+    }
     loop {
-        let Some((signal, value)) = wait(!mask, None, frame) else { continue };
+        let Some((signal, value)) = wait(!mask, deadline, frame) else { return Some(false) };
         let mut action = sys::SigAction { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
         // SAFETY: the action is a local.
         unsafe { sys::sigaction(signal, std::ptr::null(), &raw mut action) };
@@ -275,16 +266,44 @@ pub(crate) unsafe extern "C-unwind" fn sigsuspend(mask: *const SignalSet) -> c_i
         rt().threads[me].signal_mask = before;
         sys::set_signal_mask(before);
         set_errno(EINTR);
-        return -1;
+        return Some(true);
     }
 }
 
-/// Whether a signal is kept that is not in a mask.
-fn is_kept(mask: *const SignalSet) -> bool {
-    let runtime = rt();
-    let kept = runtime.threads[runtime.current as usize].pending_signals | runtime.pending_signals;
-    // SAFETY: the program's.
-    kept & !unsafe { *mask } != 0
+/// `sigsuspend`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn sigsuspend(mask: *const SignalSet) -> c_int {
+    if is_on() {
+        let frame = frame!();
+        // SAFETY: the program's.
+        if suspend(unsafe { *mask }, None, frame).is_some() {
+            return -1;
+        }
+        cancel::act(frame);
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"sigsuspend", fn(*const SignalSet) -> c_int)(mask) }
+}
+
+/// `pause`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pause() -> c_int {
+    if is_on() {
+        let frame = frame!();
+        let mask = rt().threads[rt().current as usize].signal_mask;
+        if suspend(mask, None, frame).is_some() {
+            return -1;
+        }
+        cancel::act(frame);
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"pause", fn() -> c_int)() }
 }
 
 /// `sigpending`.
