@@ -32,11 +32,16 @@ const MOST_SPARE: usize = 32 << 20;
 /// search catches up with it; the farther, the later its executions are asked for, and the more has been learnt until then
 /// that may change them.
 const DISTANCE: u32 = 4;
-const FARTHEST: u32 = 32;
+const FARTHEST: u32 = 64;
 /// A scout that has run less when it leaves was too near; one that has run so many times as much, and was not caught up
-/// with, is too far. It is more where to copy the search takes long.
+/// with, is too far. It is more where to copy the search takes long, and where next to nothing is run in vain: each time that
+/// the search catches up with a scout, it waits for half an execution.
 const LEAST_RUN: u32 = 8;
+const MORE_RUN: u32 = 32;
 const MUCH: u32 = 8;
+/// More than one in so many that are run in vain are too many; and after so many it can be told.
+const IN_VAIN: u64 = 32;
+const ENOUGH: u64 = 64;
 /// So often a scout goes on from where the search has caught up with it before the search sends it somewhere again.
 const HOPS: u32 = 2;
 /// Who waits for another looks for so long whether it is time before it sleeps, where each has a core of its own: to be woken
@@ -98,8 +103,9 @@ struct Post {
     search: Option<Box<dyn Strategy + Send>>,
     /// What it runs just now.
     running: Option<Key>,
-    /// How much it has run since it was sent here, and is to run at most.
+    /// How much it has run since it was sent here, is to run at least because the copy took long, and at most.
     run: u32,
+    least: u32,
     most: u32,
     /// So often it may still go elsewhere by itself.
     hops: u32,
@@ -132,6 +138,17 @@ impl State {
     /// Whether an execution has been run or is being run.
     fn has(&self, key: Key) -> bool {
         self.known.contains(&key) || self.runner(key).is_some() || self.own == Some(key)
+    }
+
+    /// How much a scout is to run at least, so that it was worth to send it.
+    fn least(&self, number: usize, counts: &Counts) -> u32 {
+        // What it has run itself was asked for by now, or will not be.
+        let others = self.posts.iter().enumerate().filter(|(other, _)| *other != number);
+        let awaited: u64 = others.map(|(_, post)| u64::from(post.run)).sum();
+        let Ahead { used, run, .. } = counts.get();
+        let in_vain = run.saturating_sub(used + awaited);
+        let usual = if run >= ENOUGH && in_vain * IN_VAIN <= run { MORE_RUN } else { LEAST_RUN };
+        self.posts[number].least.max(usual)
     }
 
     /// The scout that runs an execution.
@@ -449,12 +466,14 @@ impl Scout {
     fn hops(&self, search: &mut Box<dyn Strategy + Send>, yields: Option<u32>) -> bool {
         let mut state = self.shared.lock();
         self.tell(&mut state);
-        let post = &mut state.posts[self.number];
+        let post = &state.posts[self.number];
         if !post.leaves || post.hops == 0 || post.gone {
             return false;
         }
-        let too_near = post.run < post.most / MUCH;
+        let least = state.least(self.number, &self.shared.counts);
+        let too_near = state.posts[self.number].run < least;
         state.distance = (state.distance + u32::from(too_near)).min(FARTHEST);
+        state.posts[self.number].most = MUCH * least;
         let distance = state.distance;
         drop(state);
         let mut go = |wanted: Wanted<'_>| match search.go_ahead(wanted) {
@@ -572,9 +591,10 @@ impl Pool {
         for number in 0..posts {
             let Post { idle: true, run, most, sent, .. } = self.shared.lock().posts[number] else { continue };
             let mut state = self.shared.lock();
+            let least = state.least(number, &self.shared.counts);
             match run {
                 _ if !sent => {}
-                _ if run < most / MUCH => state.distance = (state.distance + 1).min(FARTHEST),
+                _ if run < least => state.distance = (state.distance + 1).min(FARTHEST),
                 _ if run >= most => state.distance = (state.distance / 2).max(1),
                 _ => {}
             }
@@ -588,10 +608,10 @@ impl Pool {
             };
             let copying = copying.elapsed().as_micros() as u32;
             let worth = copying.saturating_mul(COPYING) / (self.usual.as_micros() as u32).max(1);
-            let most = MUCH * worth.clamp(LEAST_RUN, 1 << 12);
-            let mut state = self.shared.lock();
+            let (worth, mut state) = (worth.min(1 << 12), self.shared.lock());
+            let most = MUCH * least.max(worth);
             state.posts[number] =
-                Post { search: Some(copy), most, hops: HOPS, sent: true, ..Post::default() };
+                Post { search: Some(copy), least: worth, most, hops: HOPS, sent: true, ..Post::default() };
             self.shared.say(&self.shared.work, &mut state);
         }
         self.copying += began.elapsed();
