@@ -35,18 +35,18 @@ with one job each run at the same time, which have nothing to do with each other
 how much of that two jobs get; the part of the \
 executions that had been run when they were asked for, and how many were run ahead for each that was used; and of all rounds the part in \
 which two jobs were at least 1.7 times as fast. What is found, and counted, is the same. All of a search is run, but of `random`, `pct` and \
-whatever has more only so many executions as there are in a second or two. By turns, 21 times, and the middle: on a machine that is shared, cores \
+whatever has more only so many executions as there are in a second or two. By turns, 11 times, and the middle: on a machine that is shared, cores \
 can be twice as fast at one time as at another.";
 
 const RATE: &str = "## Jobs, at 5,000 executions a second
 
 The same where threads compute before they take the lock, so long that one core runs some 5,000 executions in a second: \
-2 threads that take it 8 times, within 6 preemptions; 21 times, too.";
+2 threads that take it 8 times, within 6 preemptions; 11 times, too.";
 
 const MORE: &str = "## Jobs, of more threads at that rate
 
 The same for 3 threads that take it 20 times, within 2 preemptions, as is the default; `delay` within 3 delays, since 2 are soon explored. \
-From here on 7 times each.";
+From here on 5 times each.";
 
 const WORK: &str = "## Jobs, of a program that works
 
@@ -64,8 +64,8 @@ const SOME: u32 = 6;
 const DEFAULT: u32 = 2;
 
 /// So often one core and two are compared.
-const OFTEN: usize = 21;
-const LESS: usize = 7;
+const OFTEN: usize = 11;
+const LESS: usize = 5;
 /// How many times faster two are to be.
 const ENOUGH: f64 = 1.7;
 
