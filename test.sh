@@ -45,6 +45,8 @@ oracle g++ g++
 oracle clang clang
 oracle pigz pigz
 oracle pbzip2 pbzip2
+# For GLib itself, which comes with it.
+oracle gio libglib2.0-bin
 
 if cargo fmt --version >/dev/null 2>&1; then
     step "format" cargo fmt --all --check

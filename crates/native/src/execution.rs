@@ -519,10 +519,15 @@ impl<'a> NativeExecution<'a> {
                     "the program is not deterministic: it cannot be brought to the same point again".into(),
                 ));
             }
-            if !matches!(self.read(), Read::Point | Read::Choose(_)) {
-                return Err(failed(
-                    "the program is not deterministic: it ended where it did not before".into(),
-                ));
+            match self.read() {
+                Read::Point | Read::Choose(_) => {}
+                // It was given up, perhaps because the search is to stop: that is not the program's doing.
+                Read::Stop(stop) if stop.kind == StopKind::Unsupported => return Err(*stop),
+                Read::Stop(_) | Read::Dead(_) => {
+                    return Err(failed(
+                        "the program is not deterministic: it ended where it did not before".into(),
+                    ));
+                }
             }
         }
         self.events.clear();
@@ -660,11 +665,12 @@ impl Execution for NativeExecution<'_> {
     }
 
     fn gate(&self, thread: ThreadId) -> Gate {
-        engine_gate(&self.mirror.threads[thread.index()].gate)
+        // One that was given up when it was begun again may have fewer threads than before.
+        self.mirror.threads.get(thread.index()).map_or_else(Gate::default, |thread| engine_gate(&thread.gate))
     }
 
     fn is_signalled(&self, thread: ThreadId) -> bool {
-        self.mirror.threads[thread.index()].signalled
+        self.mirror.threads.get(thread.index()).is_some_and(|thread| thread.signalled)
     }
 
     fn word(&self, object: ObjectId) -> u64 {

@@ -35,12 +35,22 @@ pub(crate) fn wait(condvar: *mut c_void, mutex: *mut c_void, deadline: Option<u6
         if memory.says_not_held() {
             return EPERM;
         }
-        rt().stop(
-            stop::MISUSE,
-            frame,
-            &[b"a thread waits on a condition variable with a mutex that it does not hold"],
-        );
+        waits_without(frame);
     }
+    wait_on(object, mutex, deadline, frame)
+}
+
+/// The current thread waits with a mutex that does not say so itself.
+pub(crate) fn waits_without(frame: Frame) -> ! {
+    rt().stop(
+        stop::MISUSE,
+        frame,
+        &[b"a thread waits on a condition variable with a mutex that it does not hold"],
+    )
+}
+
+/// Waits with a mutex that the current thread holds.
+pub(crate) fn wait_on(object: u32, mutex: u32, deadline: Option<u64>, frame: Frame) -> c_int {
     cancel::act(frame);
     // A recursive mutex that is locked more than once stays locked, as in the C library: the wait does nothing to it
     // that another thread could tell.
@@ -106,7 +116,11 @@ fn wait_until(
 }
 
 pub(crate) fn notify(condvar: *mut c_void, all: bool, frame: Frame) {
-    let object = object_of(condvar, frame);
+    notify_on(object_of(condvar, frame), all, frame);
+}
+
+/// Wakes one of those who wait, or all.
+pub(crate) fn notify_on(object: u32, all: bool, frame: Frame) {
     visible(Op::on(if all { op::NOTIFY_ALL } else { op::NOTIFY_ONE }, access::WRITE, object), frame);
     let runtime = rt();
     let waiting = runtime.waiters(object);

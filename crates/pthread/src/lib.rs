@@ -18,6 +18,7 @@
 //! | `unwind.rs`, `thread_local.rs` | what is done when a thread ends |
 //! | `exit.rs` | what is done when the process ends |
 //! | `mutex.rs`, `cond.rs`, `rwlock.rs`, `barrier.rs`, `sem.rs`, `once.rs`, `c11.rs` | what they synchronise with |
+//! | `glib.rs` | the same of GLib |
 //! | `futex.rs` | what it asks the system for itself: futexes |
 //! | `time.rs` | clocks and sleeping |
 //! | `fault.rs` | failed assertions, aborts, crashes |
@@ -45,6 +46,7 @@ mod draw;
 mod exit;
 mod fault;
 mod futex;
+mod glib;
 mod heap;
 mod io;
 mod key;

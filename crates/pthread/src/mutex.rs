@@ -156,7 +156,7 @@ pub(crate) fn try_lock(mutex: Mutex, frame: Frame) -> c_int {
 }
 
 /// Takes a mutex or a spin lock if it is free.
-fn try_object(object: u32, frame: Frame) -> c_int {
+pub(crate) fn try_object(object: u32, frame: Frame) -> c_int {
     visible(Op::on(op::TRY_LOCK, access::WRITE, object), frame);
     let runtime = rt();
     if runtime.object(object).word & LOCKED != 0 {

@@ -85,6 +85,55 @@ fn a_stuck_program_does_not_keep_the_command_from_stopping() {
     }
 }
 
+/// Some hundred milliseconds an execution, with choices that the search does not foresee.
+const SLOW: &str = r#"
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
+static int jobs, done;
+static void *works(void *argument) {
+    pthread_mutex_lock(&lock);
+    while (done < 4) {
+        while (jobs == 0 && done < 4) pthread_cond_wait(&change, &lock);
+        if (jobs == 0) break;
+        jobs--;
+        pthread_mutex_unlock(&lock);
+        for (volatile int i = 0; i < 3000000; i++) { }
+        pthread_mutex_lock(&lock);
+        done++;
+        pthread_cond_broadcast(&change);
+    }
+    pthread_mutex_unlock(&lock);
+    return argument;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, works, 0);
+    for (int i = 0; i < 4; i++) {
+        pthread_mutex_lock(&lock);
+        jobs++;
+        pthread_cond_signal(&change);
+        pthread_mutex_unlock(&lock);
+    }
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    return 0;
+}
+"#;
+
+/// An execution that was begun again when the time was over is no sign of anything but that.
+#[test]
+fn time_that_is_over_within_an_execution_is_all_that_is_said() {
+    if !has_gcc("time_that_is_over_within_an_execution_is_all_that_is_said") {
+        return;
+    }
+    let program = compile(&fresh("native-slow"), SLOW, &[]);
+    for time in 0..8 {
+        let time = format!("{}ms", 400 + 110 * time);
+        let seen = run(&["check", program.to_str().unwrap(), "--time", &time], 3);
+        assert!(seen.out.contains("the time limit") && !seen.out.contains("deterministic"), "{seen:?}");
+    }
+}
+
 /// A constructor that does not come back is before any execution.
 #[test]
 fn a_program_that_does_not_come_to_its_main_heeds_the_time() {

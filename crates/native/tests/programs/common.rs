@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Where Debian has GLib.
+pub(crate) const GLIB: &str = "/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0";
+
 /// Whether there is a C compiler; without one the test is skipped, by name.
 #[track_caller]
 pub(crate) fn has(compiler: &str, test: &str) -> bool {
@@ -12,7 +15,7 @@ pub(crate) fn has(compiler: &str, test: &str) -> bool {
     works || skip(compiler, test)
 }
 
-/// Whether a program of Debian's is installed; without it the test is skipped, by name.
+/// Whether a program of Debian's is installed, or another file; without it the test is skipped, by name.
 #[track_caller]
 pub(crate) fn check_installed(program: &str, test: &str) -> bool {
     Path::new("/usr/bin").join(program).exists() || skip(program, test)

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use selvedge_native::{Named, NativeProgram, Parameters, Search};
 
-use crate::common::{compile, corpus, has};
+use crate::common::{GLIB, check_installed, compile, corpus, has};
 
 /// What a program prints by itself.
 fn natively(program: &Path) -> String {
@@ -62,6 +62,13 @@ fn robust_mutexes() {
 #[test]
 fn condition_variables() {
     check("condvar.c", 300);
+}
+
+#[test]
+fn locks_of_glib() {
+    if check_installed(GLIB, "locks_of_glib") {
+        check_with("glib.c", 300, &["-l:libglib-2.0.so.0"]);
+    }
 }
 
 #[test]

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use selvedge_core::Verdict;
+use selvedge_core::{Verdict, ViolationKind};
 use selvedge_native::{Named, NativeProgram, Parameters, Search};
 
-use crate::common::{check_installed, compile, has};
+use crate::common::{GLIB, check_installed, compile, has, instrument, write};
 
 /// A file in the folder of the tests.
 fn file(name: &str, content: &[u8]) -> PathBuf {
@@ -86,4 +86,45 @@ fn async_adds_up() {
     }
     let program = compile("examples/async.cpp", &["-O2"]);
     assert!(explore(program.to_str().unwrap(), &[], 1, 10_000) > 2);
+}
+
+/// Two locks of GLib's, taken in this order by a thread, and what they guard.
+const GLIB_LOCKS: &str = r#"
+#include <pthread.h>
+typedef union { void *pointer; unsigned words[2]; } GMutex;
+void g_mutex_lock(GMutex *), g_mutex_unlock(GMutex *);
+static GMutex first, second;
+static int count;
+static void *adds(void *order) {
+    g_mutex_lock(order ? &first : &second);
+    g_mutex_lock(order ? &second : &first);
+    count++;
+    g_mutex_unlock(&second);
+    g_mutex_unlock(&first);
+    return 0;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, adds, &first);
+    adds(ORDER);
+    pthread_join(thread, 0);
+    return count != 2;
+}
+"#;
+
+#[test]
+fn locks_of_glib_are_seen() {
+    if !check_installed(GLIB, "locks_of_glib_are_seen") || !has("gcc", "locks_of_glib_are_seen") {
+        return;
+    }
+    let source = write("glib-locks", GLIB_LOCKS);
+    for compile in [compile, instrument] {
+        let program = compile(&source, &["-DORDER=&first", "-l:libglib-2.0.so.0"]);
+        assert!(explore(program.to_str().unwrap(), &[], 2, 1000) > 1);
+        let program = compile(&source, &["-DORDER=0", "-l:libglib-2.0.so.0"]);
+        let program = NativeProgram::open(&program).unwrap();
+        let outcome = Search::default().check(&program, None, &mut |_| ()).unwrap();
+        let violation = outcome.violation().unwrap();
+        assert_eq!((violation.kind, violation.preemptions), (ViolationKind::Deadlock, 1));
+    }
 }

@@ -1,0 +1,223 @@
+//! GLib's mutexes and condition variables. GLib makes them of atomic operations, and asks the system for a futex only where
+//! threads get into each other's way, so that nothing would be seen of most locks; they are stood in for.
+//!
+//! Of both the last four bytes are what the runtime uses. GLib's own objects (of its queues and thread pools) are locked
+//! within the library, by calls that cannot be interposed: those are futexes.
+
+use std::ffi::c_int;
+
+use crate::protocol::{Op, access, object, op, order};
+use crate::runtime::{is_on, rt, visible, visible_when};
+use crate::site::{Frame, frame};
+use crate::slot::small_object;
+use crate::sys::{ETIMEDOUT, Timespec, real};
+use crate::{cond, mutex, time};
+
+const MUTEX: u32 = 0x6100_0000;
+const CONDVAR: u32 = 0x6C00_0000;
+
+const MICROSECONDS: i64 = 1_000_000;
+
+/// `GMutex`: whether it is locked, for GLib, and four bytes that GLib does not use.
+fn mutex_of(memory: *mut u32) -> u32 {
+    let mut was_held = false;
+    let object = small_object(memory.wrapping_add(1), MUTEX, object::MUTEX, memory as usize, |_| {
+        // SAFETY: the program's mutex.
+        was_held = unsafe { memory.read() } != 0;
+        0
+    });
+    if was_held {
+        // It was locked before `main`, by a constructor, when there was only the first thread.
+        rt().object(object).count = 1;
+        rt().set_word(object, mutex::LOCKED, 1);
+    }
+    object
+}
+
+/// `GCond`: a pointer, a number, and four bytes that GLib does not use.
+fn condvar_of(memory: *mut u32) -> u32 {
+    small_object(memory.wrapping_add(3), CONDVAR, object::CONDVAR, memory as usize, |_| 0)
+}
+
+/// Makes memory a new object, which nobody has touched.
+fn clear(memory: *mut u32, words: usize) {
+    // SAFETY: the program's object, which has so many words.
+    unsafe { memory.write_bytes(0, words) };
+}
+
+/// `g_mutex_init`.
+///
+/// # Safety
+/// As GLib's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn g_mutex_init(mutex: *mut u32) {
+    if is_on() {
+        return clear(mutex, 2);
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"g_mutex_init", fn(*mut u32))(mutex) }
+}
+
+/// `g_mutex_clear`.
+///
+/// # Safety
+/// As GLib's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn g_mutex_clear(mutex: *mut u32) {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"g_mutex_clear", fn(*mut u32))(mutex) };
+    }
+    let object = mutex_of(mutex);
+    mutex::destroy(object, || rt().object(object).word & mutex::LOCKED != 0, frame!());
+    clear(mutex, 2);
+}
+
+/// `g_mutex_lock`.
+///
+/// # Safety
+/// As GLib's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn g_mutex_lock(mutex: *mut u32) {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"g_mutex_lock", fn(*mut u32))(mutex) };
+    }
+    let object = mutex_of(mutex);
+    let operation = Op::on(op::LOCK, access::WRITE, object).ordered(order::ACQUIRE);
+    visible_when(operation, mutex::free(object), frame!());
+    mutex::hold(object);
+}
+
+/// `g_mutex_trylock`.
+///
+/// # Safety
+/// As GLib's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn g_mutex_trylock(mutex: *mut u32) -> c_int {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"g_mutex_trylock", fn(*mut u32) -> c_int)(mutex) };
+    }
+    c_int::from(mutex::try_object(mutex_of(mutex), frame!()) == 0)
+}
+
+/// `g_mutex_unlock`.
+///
+/// # Safety
+/// As GLib's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn g_mutex_unlock(mutex: *mut u32) {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"g_mutex_unlock", fn(*mut u32))(mutex) };
+    }
+    let (object, frame) = (mutex_of(mutex), frame!());
+    if !mutex::is_mine(object) {
+        mutex::not_held(object, rt().object(object).holder != 0, frame);
+    }
+    visible(Op::on(op::UNLOCK, access::WRITE, object), frame);
+    mutex::release(object);
+    // One that was locked before `main` is free for GLib too.
+    // SAFETY: the program's mutex.
+    unsafe { mutex.write(0) };
+}
+
+/// `g_cond_init`.
+///
+/// # Safety
+/// As GLib's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn g_cond_init(condvar: *mut u32) {
+    if is_on() {
+        return clear(condvar, 4);
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"g_cond_init", fn(*mut u32))(condvar) }
+}
+
+/// `g_cond_clear`.
+///
+/// # Safety
+/// As GLib's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn g_cond_clear(condvar: *mut u32) {
+    if !is_on() {
+        // SAFETY: passed on.
+        return unsafe { real!(c"g_cond_clear", fn(*mut u32))(condvar) };
+    }
+    let object = condvar_of(condvar);
+    mutex::destroy(object, || rt().waiters(object) > 0, frame!());
+    clear(condvar, 4);
+}
+
+/// Waits, and says whether the time has run out.
+fn wait(condvar: *mut u32, mutex: *mut u32, deadline: Option<u64>, frame: Frame) -> bool {
+    let (object, mutex) = (condvar_of(condvar), mutex_of(mutex));
+    if !mutex::is_mine(mutex) {
+        cond::waits_without(frame);
+    }
+    cond::wait_on(object, mutex, deadline, frame) == ETIMEDOUT
+}
+
+/// `g_cond_wait`.
+///
+/// # Safety
+/// As GLib's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn g_cond_wait(condvar: *mut u32, mutex: *mut u32) {
+    if is_on() {
+        wait(condvar, mutex, None, frame!());
+        return;
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"g_cond_wait", fn(*mut u32, *mut u32))(condvar, mutex) }
+}
+
+/// `g_cond_wait_until`: until a moment of the monotonic clock, in microseconds.
+///
+/// # Safety
+/// As GLib's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn g_cond_wait_until(
+    condvar: *mut u32,
+    mutex: *mut u32,
+    end: i64,
+) -> c_int {
+    if is_on() {
+        let limit = Timespec {
+            seconds: end.div_euclid(MICROSECONDS),
+            nanoseconds: end.rem_euclid(MICROSECONDS) * 1000,
+        };
+        let deadline = time::moment(time::MONOTONIC, limit).unwrap_or(0);
+        return c_int::from(!wait(condvar, mutex, Some(deadline), frame!()));
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"g_cond_wait_until", fn(*mut u32, *mut u32, i64) -> c_int)(condvar, mutex, end) }
+}
+
+/// `g_cond_signal`.
+///
+/// # Safety
+/// As GLib's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn g_cond_signal(condvar: *mut u32) {
+    if is_on() {
+        return cond::notify_on(condvar_of(condvar), false, frame!());
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"g_cond_signal", fn(*mut u32))(condvar) }
+}
+
+/// `g_cond_broadcast`.
+///
+/// # Safety
+/// As GLib's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn g_cond_broadcast(condvar: *mut u32) {
+    if is_on() {
+        return cond::notify_on(condvar_of(condvar), true, frame!());
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"g_cond_broadcast", fn(*mut u32))(condvar) }
+}
