@@ -94,7 +94,10 @@ pub(crate) fn report(report: &Report) -> anyhow::Result<Status> {
 pub(crate) fn compile(usual: &str, variable: &str, compile: &Compile) -> anyhow::Result<Status> {
     let named = std::env::var(variable).ok().filter(|name| !name.is_empty());
     let compiler = named.as_deref().unwrap_or(usual);
-    let failed = |error| anyhow!("cannot compile with {compiler}: {error}; is it installed?");
+    let failed = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::InvalidInput => anyhow!("{error}"),
+        _ => anyhow!("cannot compile with {compiler}: {error}; is it installed?"),
+    };
     let mut command = selvedge_native::compiler(compiler, &compile.words).map_err(failed)?;
     match command.status().map_err(failed)?.code() {
         Some(0) => Ok(Status::Holds),

@@ -120,16 +120,26 @@ fn folder(compiler: &str) -> io::Result<PathBuf> {
 /// The name of the compiler may have words after it, as in `ccache gcc`.
 ///
 /// # Errors
-/// When the folder of what programs are linked against cannot be made, or there is no compiler.
+/// When the folder of what programs are linked against cannot be made, or there is no compiler; and of the kind
+/// [`io::ErrorKind::InvalidInput`] when the words ask for what a program that is checked cannot have.
 ///
 /// ```no_run
 /// let mut command = selvedge_native::compiler("gcc", &["-c".into(), "a.c".into()]).unwrap();
 /// assert!(command.status().unwrap().success());
 /// ```
 pub fn compiler(compiler: &str, words: &[OsString]) -> io::Result<Command> {
+    let read = words::read_files(words);
+    if let Some(word) = words::refused(&read) {
+        let reason = match word.strip_prefix("-fsanitize=") {
+            Some(_) => "its library takes over what Selvedge does",
+            None => "nothing can be preloaded into a program that is statically linked",
+        };
+        let message =
+            format!("{word} cannot be used for a program that is to be checked: {reason}; leave it out");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
     let is_clang = is_clang(compiler)?;
     let folder = folder(compiler)?;
-    let read = words::read_files(words);
     let kept = words::without_sanitizer(&read);
     let mut command = run(compiler);
     // Files of words are passed on as they are where that is possible: they may have more than a command can.

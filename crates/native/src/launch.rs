@@ -597,12 +597,18 @@ fn examine(data: &[u8]) -> Result<Found, String> {
         file.dynamic_symbols().any(|symbol| symbol.is_undefined() && symbol.name().is_ok_and(is_it))
     };
     let asks = |name: &str| asks_for(&|found| found == name);
-    if asks("__asan_init") {
-        return Err(
-            "is built with the address sanitizer, which takes over what Selvedge does; build it without \
-                    -fsanitize=address"
-                .into(),
-        );
+    // A static library of a sanitizer's is in the program, a shared one is asked for.
+    let has = |name: &str| {
+        let mut symbols = file.symbols().chain(file.dynamic_symbols());
+        symbols.any(|symbol| symbol.name().is_ok_and(|found| found == name))
+    };
+    for (begins, name) in [("__asan_init", "address"), ("__lsan_init", "leak")] {
+        if has(begins) {
+            return Err(format!(
+                "is built with the {name} sanitizer, which takes over what Selvedge does; build it without \
+                 -fsanitize={name}"
+            ));
+        }
     }
     let needs_sanitizer = file.elf_dynamic_table().is_ok_and(|table| {
         let needed = table.iter().filter(|entry| entry.tag == object::elf::DT_NEEDED);

@@ -129,6 +129,26 @@ pub(crate) fn without_sanitizer(words: &[OsString]) -> Vec<OsString> {
     kept
 }
 
+/// Sanitizers whose libraries take over what the runtime does.
+const OTHERS: [&str; 5] = ["address", "hwaddress", "leak", "memory", "dataflow"];
+
+/// The word that asks for what cannot be had beside the runtime, if one does.
+pub(crate) fn refused(words: &[OsString]) -> Option<String> {
+    let mut asked: Vec<&str> = Vec::new();
+    for word in words.iter().filter_map(|word| word.to_str()) {
+        if let Some(list) = word.strip_prefix("-fsanitize=") {
+            asked.extend(OTHERS.iter().filter(|other| list.split(',').any(|name| name == **other)));
+        } else if let Some(list) = word.strip_prefix("-fno-sanitize=") {
+            asked.retain(|other| list.split(',').all(|name| name != *other && name != "all"));
+        }
+    }
+    if let Some(name) = asked.first() {
+        return Some(format!("-fsanitize={name}"));
+    }
+    let is_static = |word: &&OsString| *word == "-static" || *word == "-static-pie";
+    words.iter().find(is_static).filter(|_| link(words)).map(|word| word.to_string_lossy().into_owned())
+}
+
 /// Whether a macro is defined or undefined.
 pub(crate) fn name_macro(words: &[OsString], name: &str) -> bool {
     let is_it = |text: &[u8]| text.split(|byte| *byte == b'=').next() == Some(name.as_bytes());
@@ -231,6 +251,28 @@ mod tests {
             kept("-fno-sanitize=thread -Xclang -fsanitize=thread"),
             words("-fno-sanitize=thread -Xclang -fsanitize=thread")
         );
+    }
+
+    #[test]
+    fn what_cannot_be_had_beside_the_runtime_is_refused() {
+        let refused = |text: &str| refused(&words(text));
+        for (text, word) in [
+            ("-fsanitize=undefined,address a.c", "-fsanitize=address"),
+            ("-c -fsanitize=leak a.c -fno-sanitize=undefined", "-fsanitize=leak"),
+            ("-static a.c", "-static"),
+            ("-static-pie a.o", "-static-pie"),
+        ] {
+            assert_eq!(refused(text).as_deref(), Some(word), "{text}");
+        }
+        for text in [
+            "-fsanitize=undefined,bounds a.c",
+            "-fsanitize=address -fno-sanitize=all a.c",
+            "-fsanitize=address -fno-sanitize=leak,address a.c",
+            "-static -c a.c",
+            "-static-libstdc++ a.cpp",
+        ] {
+            assert_eq!(refused(text), None, "{text}");
+        }
     }
 
     #[test]

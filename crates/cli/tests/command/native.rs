@@ -156,6 +156,14 @@ fn what_cannot_be_checked_says_why() {
     let sanitized = compile(&fresh("native-sanitized"), sanitized, &[]);
     let seen = run(&["check", &at(&sanitized)], 2);
     assert!(seen.err.contains("is built with the address sanitizer"), "{seen:?}");
+    let sanitized = "void __lsan_init(void) {}\nint main(void) { return 0; }\n";
+    let sanitized = compile(&fresh("native-leaks"), sanitized, &[]);
+    let seen = run(&["check", &at(&sanitized)], 2);
+    assert!(seen.err.contains("is built with the leak sanitizer"), "{seen:?}");
+    for word in ["-fsanitize=undefined,address", "-static"] {
+        let seen = run(&["cc", &at(&folder.join("program.c")), word, "-o", &at(&folder.join("none"))], 2);
+        assert!(seen.err.contains("cannot be used") && !seen.err.contains("installed"), "{seen:?}");
+    }
     // A static library of the sanitizer's is in the program, a shared one is needed by it.
     let with_library =
         compile(&fresh("native-tsan"), "void __tsan_init(void) {}\nint main(void) { return 0; }\n", &[]);
