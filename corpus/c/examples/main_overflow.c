@@ -1,5 +1,5 @@
 // The first thread calls itself without end.
-// expect: crash preemptions=0 says=main: segmentation fault at address
+// expect: crash preemptions=0 says=main: segmentation fault: the stack has overflown
 static int recurses(volatile char *outer) {
     volatile char page[4096];
     page[0] = outer[0];

@@ -1,5 +1,5 @@
 // A thread that calls itself without end.
-// expect: crash preemptions=0 says=worker 1: segmentation fault at address
+// expect: crash preemptions=0 says=worker 1: segmentation fault: the stack has overflown
 #include <pthread.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -7,6 +7,7 @@ mod promela;
 mod rust;
 mod symbolic;
 
+use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{anyhow, bail};
@@ -102,6 +103,12 @@ fn compiler(path: &Path) -> Option<&'static str> {
     }
 }
 
+/// Whether a file says which program is to interpret it.
+fn is_script(path: &Path) -> bool {
+    let mut begin = [0; 2];
+    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == *b"#!"
+}
+
 /// What a front end is asked.
 pub(crate) struct Request<'a> {
     /// The file, which exists.
@@ -161,6 +168,11 @@ pub(crate) fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
             bail!(
                 "{path} is the source of a program; compile it and give the executable: \
                  selvedge {compiler} -g {path} -o PROGRAM, then selvedge check ./PROGRAM"
+            );
+        }
+        if is_script(request.file) {
+            bail!(
+                "{path} is a script; give the executable that it runs (that of a script of libtool's is in .libs)"
             );
         }
         bail!("{path} is of a kind that Selvedge does not check; it takes\n{}", supported());

@@ -21,6 +21,9 @@ const SIGNALS: [(c_int, &[u8]); 6] = [
     (5, b"trap"),
 ];
 
+/// So far from the top of a stack, an access is one to the stack.
+const NEAR: usize = 64 << 10;
+
 /// Makes the kernel thread use a stack of its own for signals: that of a thread may have overflown.
 fn use_signal_stack() {
     let Some((base, size)) = again::signal_stack() else { return };
@@ -105,13 +108,16 @@ unsafe extern "C" fn crashed(signal: c_int, information: *const u8, context: *mu
         return;
     }
     let name = SIGNALS.iter().find(|(number, _)| *number == signal).map_or(&b"signal"[..], |(_, name)| name);
+    // Memory around the top of a stack is there, unless the stack has come to its end. What is executed there is another matter.
+    let overflows = signal == 11 && address.abs_diff(frame.stack) < NEAR && address + 1 != frame.call;
     let mut digits = [0; 16];
     let on_address: [&[u8]; 2] = match signal {
+        11 if overflows => [b": the stack has overflown (address 0x", hexadecimal(address, &mut digits)],
         11 | 7 if address < 4096 => [b" at a null pointer (address 0x", hexadecimal(address, &mut digits)],
         11 | 7 => [b" at address 0x", hexadecimal(address, &mut digits)],
         _ => [b"", b""],
     };
-    let close: &[u8] = if (signal == 11 || signal == 7) && address < 4096 { b")" } else { b"" };
+    let close: &[u8] = if overflows || matches!(signal, 11 | 7) && address < 4096 { b")" } else { b"" };
     told::interrupted(frame);
     rt().stop(stop::CRASH, frame, &[name, on_address[0], on_address[1], close]);
 }

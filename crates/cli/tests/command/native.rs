@@ -133,6 +133,7 @@ fn what_cannot_be_checked_says_why() {
     };
     // Written without the right to be executed.
     refused("not-executable", &bytes, "may not be executed");
+    refused("script", b"#!/bin/sh\nexec ./program\n", "is a script; give the executable");
     let mut changed = bytes.clone();
     changed[4] = 1;
     refused("narrow", &changed, "is a 32-bit program");
