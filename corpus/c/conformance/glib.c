@@ -11,6 +11,8 @@ int g_mutex_trylock(GMutex *);
 void g_cond_init(GCond *), g_cond_clear(GCond *), g_cond_wait(GCond *, GMutex *);
 int g_cond_wait_until(GCond *, GMutex *, int64_t);
 void g_cond_signal(GCond *), g_cond_broadcast(GCond *);
+int g_once_init_enter(volatile void *);
+void g_once_init_leave(volatile void *, uintptr_t);
 int64_t g_get_monotonic_time(void);
 
 static GMutex lock, early;
@@ -47,7 +49,26 @@ static void *signals(void *argument) {
     return argument;
 }
 
+static uintptr_t once;
+static int made;
+
+static void *makes(void *argument) {
+    if (!__atomic_load_n(&once, __ATOMIC_ACQUIRE) && g_once_init_enter(&once)) {
+        made++;
+        g_once_init_leave(&once, 7);
+    }
+    return made == 1 ? argument : NULL;
+}
+
 int main(void) {
+    pthread_t makers[2];
+    for (int i = 0; i < 2; i++) pthread_create(&makers[i], NULL, makes, &once);
+    for (int i = 0; i < 2; i++) {
+        void *result;
+        pthread_join(makers[i], &result);
+        SAY_NUMBER(result != NULL);
+    }
+    SAY_NUMBER(once);
     SAY_NUMBER(run(tries, &early) != NULL);
     g_mutex_unlock(&early);
     SAY_NUMBER(run(tries_and_gives_back, &early) != NULL);

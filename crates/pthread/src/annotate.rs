@@ -15,8 +15,13 @@ use crate::site::{Frame, frame};
 const ANNOTATED: usize = 1 << 63;
 
 fn order(address: Address, releases: bool, frame: Frame) {
+    order_by_atomic(address as usize ^ ANNOTATED, releases, frame);
+}
+
+/// The same by the atomic at an address, which the program may look at itself.
+pub(crate) fn order_by_atomic(address: usize, releases: bool, frame: Frame) {
     if rt().phase == Phase::Running {
-        let object = memory::atomic(address as usize ^ ANNOTATED, frame);
+        let object = memory::atomic(address, frame);
         rt().log([head(tag::PUBLISH, 0), u64::from(releases), u64::from(object), 0, 0, 0, 0, 0]);
     }
 }

@@ -1,17 +1,19 @@
 //! GLib's mutexes and condition variables. GLib makes them of atomic operations, and asks the system for a futex only where
 //! threads get into each other's way, so that nothing would be seen of most locks; they are stood in for.
 //!
+//! Of what is done once, GLib tells nobody but who asks for it; so that is told to the race detector.
+//!
 //! Of both the last four bytes are what the runtime uses. GLib's own objects (of its queues and thread pools) are locked
 //! within the library, by calls that cannot be interposed: those are futexes.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
 use crate::protocol::{Op, access, object, op, order};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
 use crate::slot::small_object;
 use crate::sys::{ETIMEDOUT, Timespec, real};
-use crate::{cond, mutex, time};
+use crate::{annotate, cond, mutex, time};
 
 const MUTEX: u32 = 0x6100_0000;
 const CONDVAR: u32 = 0x6C00_0000;
@@ -220,4 +222,31 @@ pub(crate) unsafe extern "C-unwind" fn g_cond_broadcast(condvar: *mut u32) {
     }
     // SAFETY: passed on.
     unsafe { real!(c"g_cond_broadcast", fn(*mut u32))(condvar) }
+}
+
+/// `g_once_init_enter`. GLib waits; what was done before it was left is behind who does not enter.
+///
+/// # Safety
+/// As GLib's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn g_once_init_enter(place: *mut c_void) -> c_int {
+    // SAFETY: passed on.
+    let enters = unsafe { real!(c"g_once_init_enter", fn(*mut c_void) -> c_int)(place) };
+    if is_on() && enters == 0 {
+        annotate::order_by_atomic(place as usize, false, frame!());
+    }
+    enters
+}
+
+/// `g_once_init_leave`. GLib stores the result, which programs load without asking GLib first.
+///
+/// # Safety
+/// As GLib's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn g_once_init_leave(place: *mut c_void, result: usize) {
+    if is_on() {
+        annotate::order_by_atomic(place as usize, true, frame!());
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"g_once_init_leave", fn(*mut c_void, usize))(place, result) }
 }

@@ -121,6 +121,8 @@ fn locks_of_glib_are_seen() {
     for compile in [compile, instrument] {
         let program = compile(&source, &["-DORDER=&first", "-l:libglib-2.0.so.0"]);
         assert!(explore(program.to_str().unwrap(), &[], 2, 1000) > 1);
+        let program = compile("conformance/glib.c", &["-l:libglib-2.0.so.0"]);
+        assert!(explore(program.to_str().unwrap(), &[], 2, 1000) > 100);
         let program = compile(&source, &["-DORDER=0", "-l:libglib-2.0.so.0"]);
         let program = NativeProgram::open(&program).unwrap();
         let outcome = Search::default().check(&program, None, &mut |_| ()).unwrap();
