@@ -11,5 +11,6 @@ mod instrumented;
 mod jobs;
 mod papers;
 mod places;
+mod pthreads;
 mod refused;
 mod software;

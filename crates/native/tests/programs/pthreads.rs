@@ -1,0 +1,487 @@
+//! Generated programs of what pthreads has beyond plain locks and condition variables: cancellation, robust mutexes, time
+//! limits, read-write locks, signals, exits and so on. What every execution has seen, one by one, is compared with what is
+//! seen under each strategy that leaves executions out: the same must be, without a bound and within one. That rests on
+//! what the runtime says of each operation, so that is checked by itself too: of two executions whose happens-before
+//! graphs are the same, no thread may have seen something else.
+//!
+//! `SELVEDGE_LONG=N` runs N times as many programs, `SELVEDGE_SEED=N` begins with another.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use selvedge_core::{Bounds, Measure};
+use selvedge_native::NativeProgram;
+use selvedge_stateless::strategy::{Lesson, Named, Parameters};
+use selvedge_stateless::{
+    Choice, Coverage, Error, Explorer, Finished, Point, Prefix, Report, Settings, StateHash, Strategy, Wanted,
+};
+
+use crate::common::{compile, has};
+
+/// Programs with more executions are left out.
+const EXECUTIONS: u64 = 3_000;
+/// A bound that is none.
+const HIGH: u32 = 100;
+
+/// What an execution has printed, in the order of each thread, and whether a step ended it.
+type Seen = (Vec<String>, bool);
+
+/// A strategy, and what the executions that it asks for have seen.
+struct Watched<'a> {
+    strategy: Box<dyn Strategy>,
+    native: &'a NativeProgram,
+    seen: BTreeSet<Seen>,
+    executions: u64,
+    is_violated: bool,
+    /// What was seen first in an execution with this happens-before graph, and what else was.
+    by_state: BTreeMap<StateHash, Seen>,
+    differs: Option<(Seen, Seen)>,
+}
+
+impl Strategy for Watched<'_> {
+    fn next_prefix(&mut self, prefix: &mut Prefix) -> bool {
+        self.strategy.next_prefix(prefix)
+    }
+
+    fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
+        self.strategy.ahead(wanted)
+    }
+
+    fn choose(&self, point: &Point<'_>) -> Choice {
+        self.strategy.choose(point)
+    }
+
+    fn strays(&self) -> bool {
+        self.strategy.strays()
+    }
+
+    fn finished(&mut self, execution: &Finished<'_>) {
+        self.strategy.finished(execution);
+        if execution.pruned {
+            return;
+        }
+        let mut lines: Vec<String> = self.native.output().lines().map(str::to_string).collect();
+        // Stable: each thread's in their order.
+        lines.sort_by_key(|line| line.as_bytes().first().copied());
+        let seen = (lines, execution.stopped);
+        let first = self.by_state.entry(execution.state).or_insert_with(|| seen.clone());
+        if *first != seen {
+            self.differs.get_or_insert_with(|| (first.clone(), seen.clone()));
+        }
+        self.seen.insert(seen);
+    }
+
+    fn teach(&mut self, lesson: &mut Lesson) {
+        self.strategy.teach(lesson);
+    }
+
+    fn report(&mut self, execution: &Finished<'_>) -> Report {
+        self.strategy.report(execution)
+    }
+
+    fn bound(&self) -> Option<(Measure, u32)> {
+        self.strategy.bound()
+    }
+
+    fn exhausted(&self) -> Option<Bounds> {
+        self.strategy.exhausted()
+    }
+
+    fn cut(&self) -> bool {
+        self.strategy.cut()
+    }
+
+    fn wants_pending(&self) -> bool {
+        // Which has states worked out.
+        true
+    }
+
+    fn in_order(&self) -> bool {
+        self.strategy.in_order()
+    }
+}
+
+/// The statements of each thread; the first is `main`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Program(Vec<Vec<String>>);
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bodies: Vec<String> = self.0.iter().map(|body| body.join(";")).collect();
+        f.write_str(&bodies.join("|"))
+    }
+}
+
+impl Program {
+    fn of(text: &str) -> Self {
+        let body = |body: &str| body.split(';').filter(|word| !word.is_empty()).map(str::to_string).collect();
+        Program(text.split('|').map(body).collect())
+    }
+
+    /// Every program with a statement less.
+    fn smaller(&self) -> Vec<Program> {
+        let places = self.0.iter().enumerate().flat_map(|(body, all)| (0..all.len()).map(move |at| (body, at)));
+        let without = |(body, at): (usize, usize)| {
+            let mut program = self.clone();
+            program.0[body].remove(at);
+            program
+        };
+        places.map(without).collect()
+    }
+}
+
+/// The executable that runs programs, with `pthread_cancel` and without it.
+struct Interpreters {
+    cancels: PathBuf,
+    plain: PathBuf,
+}
+
+impl Interpreters {
+    fn new() -> Self {
+        let source = "generated/pthreads.c";
+        Interpreters { cancels: compile(source, &["-DCANCELS"]), plain: compile(source, &[]) }
+    }
+
+    fn of(&self, program: &Program) -> &Path {
+        let cancels = program.0.iter().flatten().any(|statement| statement.starts_with("cancel"));
+        if cancels { &self.cancels } else { &self.plain }
+    }
+}
+
+fn search(
+    native: &NativeProgram,
+    strategy: Box<dyn Strategy>,
+    yields: Option<u32>,
+    most: u64,
+) -> Result<Watched<'_>, Error> {
+    let settings = Settings {
+        yields,
+        max_executions: Some(most),
+        max_steps: 200,
+        coverage: Coverage::Executions,
+        keep_going: true,
+        shorten: 0,
+        ..Settings::default()
+    };
+    let mut watched = Watched {
+        strategy,
+        native,
+        seen: BTreeSet::new(),
+        executions: 0,
+        is_violated: false,
+        by_state: BTreeMap::new(),
+        differs: None,
+    };
+    let outcome = Explorer::new(native, settings)?.search(&mut watched, &mut |_| ())?;
+    watched.executions = outcome.statistics.executions.unwrap_or(0);
+    watched.is_violated = outcome.violation().is_some();
+    Ok(watched)
+}
+
+/// What each thread has seen by itself, and what it had before that.
+fn local(seen: &BTreeSet<Seen>) -> BTreeSet<Vec<&str>> {
+    let mut all = BTreeSet::new();
+    for (lines, _) in seen {
+        for thread in b'0'..b'4' {
+            let own: Vec<&str> =
+                lines.iter().map(String::as_str).filter(|line| line.as_bytes()[0] == thread).collect();
+            all.extend((0..=own.len()).map(|length| own[..length].to_vec()));
+        }
+    }
+    all
+}
+
+/// How two sets of what was seen differ, if they do.
+fn differ(name: &str, all: &BTreeSet<Seen>, some: &BTreeSet<Seen>) -> Result<(), String> {
+    let missing: Vec<&Seen> = all.difference(some).collect();
+    let more: Vec<&Seen> = some.difference(all).collect();
+    if missing.is_empty() && more.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{name}: {} of {} missing: {missing:?}\nmore: {more:?}", missing.len(), all.len()))
+}
+
+/// Says whether the program is small enough, or what is different.
+fn compare(interpreters: &Interpreters, program: &Program, yields: Option<u32>) -> Result<bool, String> {
+    let native = NativeProgram::open(interpreters.of(program)).unwrap().arguments([program.to_string()]);
+    let search = |name: &str, strategy: Named, preemptions: Option<u32>, most: u64| {
+        let unbounded = preemptions.is_none();
+        let told = Parameters { preemptions, unbounded, yields, ..Parameters::default() };
+        search(&native, strategy.algorithm(&told), yields, most).map_err(|error| format!("{name}: {error}"))
+    };
+    let all = search("dfs", Named::Dfs, None, EXECUTIONS)?;
+    if all.executions >= EXECUTIONS {
+        return Ok(false);
+    }
+    if let Some((first, second)) = all.differs {
+        return Err(format!("the same graph: {first:?}\nand {second:?}"));
+    }
+    let strategies = [
+        ("optimal", Named::Optimal, None),
+        ("dpor", Named::Dpor, None),
+        ("cb-por", Named::CbPor, Some(HIGH)),
+        ("cb-por-all", Named::CbPorAll, Some(HIGH)),
+        ("bpor", Named::Bpor, Some(HIGH)),
+        ("optimal within bounds", Named::Optimal, Some(HIGH)),
+    ];
+    for (name, strategy, bound) in strategies {
+        if strategy == Named::Dpor && yields.is_some() {
+            continue; // it has no fair bound
+        }
+        let some = search(name, strategy, bound, 4 * EXECUTIONS)?;
+        differ(name, &all.seen, &some.seen)?;
+        if some.is_violated != all.is_violated {
+            return Err(format!("{name}: violated: {}, and not {}", some.is_violated, all.is_violated));
+        }
+    }
+    for bound in 0..=1 {
+        let all = search("icb", Named::Icb, Some(bound), EXECUTIONS)?;
+        for strategy in [Named::CbPor, Named::CbPorAll, Named::Optimal, Named::Bpor] {
+            let name = format!("{strategy} within {bound}");
+            let some = search(&name, strategy, Some(bound), 4 * EXECUTIONS)?;
+            if strategy != Named::Bpor {
+                differ(&name, &all.seen, &some.seen)?;
+                continue;
+            }
+            // It promises what each thread may see by itself.
+            let (expected, found) = (local(&all.seen), local(&some.seen));
+            if !expected.is_subset(&found) {
+                let missing: Vec<_> = expected.difference(&found).collect();
+                return Err(format!("{name}: missing: {missing:?}"));
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Checks one program; says whether it was small enough. Of one that goes wrong the smallest part that does is shown.
+fn verify(interpreters: &Interpreters, program: &Program, yields: Option<u32>) -> bool {
+    let mut difference = match compare(interpreters, program, yields) {
+        Ok(small) => return small,
+        Err(difference) => difference,
+    };
+    let mut smallest = program.clone();
+    let fails = |smaller: Program| compare(interpreters, &smaller, yields).err().map(|why| (smaller, why));
+    while let Some((smaller, why)) = smallest.smaller().into_iter().find_map(fails) {
+        (smallest, difference) = (smaller, why);
+    }
+    panic!("{smallest}, within {yields:?} yields (of {program}):\n{difference}");
+}
+
+/// What programs are made of.
+#[derive(Clone, Copy, Debug)]
+enum Theme {
+    Cancellation,
+    Mutexes,
+    Locks,
+    Signals,
+    Exits,
+    Joins,
+    Mixed,
+}
+
+/// Statements, each with how many objects there are of its kind. Where that is 0, the number is another thread's.
+type Pool = &'static [(&'static str, u32)];
+
+const SHARED: Pool = &[("add", 1), ("get", 1), ("clock", 1), ("choose", 1), ("yield", 1), ("up", 2), ("trydown", 2)];
+const CANCELLATION: Pool = &[
+    ("cancel", 0),
+    ("cancel", 0),
+    ("cancel", 0),
+    ("testcancel", 1),
+    ("disable", 1),
+    ("enable", 1),
+    ("push", 2),
+    ("push", 2),
+    ("lock", 4),
+    ("lock", 1),
+    ("unlock", 4),
+    ("wait", 4),
+    ("wait", 1),
+    ("timedwait", 4),
+    ("signal", 1),
+    ("broadcast", 4),
+    ("down", 2),
+    ("timeddown", 2),
+    ("sleep", 1),
+    ("sigwait", 1),
+    ("sigtimed", 1),
+    ("kill", 0),
+    ("once", 1),
+    ("key", 2),
+];
+const MUTEXES: Pool = &[
+    ("lock", 4),
+    ("lock", 4),
+    ("lock", 4),
+    ("try", 4),
+    ("timed", 4),
+    ("unlock", 4),
+    ("unlock", 4),
+    ("consistent", 4),
+    ("wait", 4),
+    ("timedwait", 4),
+    ("clockwait", 4),
+    ("signal", 4),
+    ("broadcast", 4),
+    ("leave", 1),
+];
+const LOCKS: Pool = &[
+    ("rd", 2),
+    ("wr", 2),
+    ("tryrd", 2),
+    ("trywr", 2),
+    ("timedrd", 2),
+    ("timedwr", 2),
+    ("rwunlock", 2),
+    ("rwunlock", 2),
+    ("down", 2),
+    ("timeddown", 2),
+    ("value", 2),
+    ("barrier", 1),
+    ("once", 1),
+    ("sleep", 1),
+];
+const SIGNALS: Pool = &[
+    ("kill", 0),
+    ("kill", 0),
+    ("queue", 0),
+    ("killall", 1),
+    ("queueall", 1),
+    ("sigwait", 1),
+    ("sigwait", 1),
+    ("sigtimed", 1),
+    ("sigpending", 1),
+    ("unblock", 1),
+];
+const EXITS: Pool = &[
+    ("exit", 1),
+    ("_exit", 1),
+    ("leave", 1),
+    ("atexit", 1),
+    ("key", 2),
+    ("lock", 1),
+    ("unlock", 1),
+    ("lock", 4),
+    ("sleep", 1),
+    ("down", 2),
+    ("join", 0),
+];
+const JOINS: Pool = &[
+    ("join", 0),
+    ("tryjoin", 0),
+    ("timedjoin", 0),
+    ("detach", 0),
+    ("leave", 1),
+    ("key", 2),
+    ("sleep", 1),
+    ("down", 2),
+];
+
+impl Theme {
+    fn pools(self) -> &'static [Pool] {
+        match self {
+            Theme::Cancellation => &[CANCELLATION, CANCELLATION, CANCELLATION, JOINS, SHARED],
+            Theme::Mutexes => &[MUTEXES, MUTEXES, MUTEXES, SHARED],
+            Theme::Locks => &[LOCKS, LOCKS, LOCKS, SHARED],
+            Theme::Signals => &[SIGNALS, SIGNALS, SIGNALS, SHARED],
+            Theme::Exits => &[EXITS, EXITS, SHARED],
+            Theme::Joins => &[JOINS, JOINS, SHARED],
+            Theme::Mixed => &[CANCELLATION, MUTEXES, LOCKS, SIGNALS, EXITS, JOINS, SHARED],
+        }
+    }
+}
+
+/// Numbers from a seed.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut word = self.0;
+        word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((word ^ word >> 31) % n as u64) as usize
+    }
+}
+
+fn generate(theme: Theme, seed: u64) -> Program {
+    let mut draw = Draw(seed << 8 | theme as u64);
+    let count = 2 + draw.below(2);
+    let mut let_go = BTreeSet::new();
+    let mut body = |thread: usize| {
+        let length = if count == 2 { 2 + draw.below(3) } else { 1 + draw.below(3) };
+        let mut statements = Vec::new();
+        while statements.len() < length {
+            let pools = theme.pools();
+            let pool = pools[draw.below(pools.len())];
+            let (name, objects) = pool[draw.below(pool.len())];
+            let number = match objects {
+                0 => (thread + 1 + draw.below(count - 1)) % count,
+                objects => draw.below(objects as usize),
+            };
+            // A thread may be joined or detached once: what comes of more is undefined.
+            let lets_go = name.ends_with("join") || name == "detach";
+            if lets_go && (number == 0 || !let_go.insert(number)) {
+                continue;
+            }
+            statements.push(format!("{name} {number}"));
+        }
+        statements
+    };
+    Program((0..count).map(&mut body).collect())
+}
+
+fn verify_theme(theme: Theme, programs: u64) {
+    if !has("gcc", "generated programs of pthreads") {
+        return;
+    }
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
+    let programs = programs * number("SELVEDGE_LONG").unwrap_or(1);
+    let begin = number("SELVEDGE_SEED").unwrap_or(0);
+    let interpreters = Interpreters::new();
+    let (mut verified, mut seed) = (0, 0);
+    while verified < programs {
+        let program = generate(theme, begin + seed);
+        seed += 1;
+        assert!(seed < programs * 100, "enough programs must be small enough");
+        let yields = (seed % 4 == 0).then_some(1);
+        verified += u64::from(verify(&interpreters, &program, yields));
+    }
+}
+
+#[test]
+fn cancellation() {
+    verify_theme(Theme::Cancellation, 60);
+}
+
+#[test]
+fn mutexes() {
+    verify_theme(Theme::Mutexes, 50);
+}
+
+#[test]
+fn locks() {
+    verify_theme(Theme::Locks, 50);
+}
+
+#[test]
+fn signals() {
+    verify_theme(Theme::Signals, 50);
+}
+
+#[test]
+fn exits() {
+    verify_theme(Theme::Exits, 50);
+}
+
+#[test]
+fn joins() {
+    verify_theme(Theme::Joins, 40);
+}
+
+#[test]
+fn mixed() {
+    verify_theme(Theme::Mixed, 60);
+}
