@@ -99,6 +99,7 @@ impl Words<'_> {
             op::DESTROY => format!("destroy {name}"),
             op::ASSUME => "assume what is not so".into(),
             op::SIGNAL_WAIT => "wait for a signal of the system".into(),
+            op::SIGNAL_LOOK => "look for a signal of the system".into(),
             op::KILL => format!("send a signal to {name}"),
             op::EXIT => "exit".into(),
             op::DETACH => format!("detach {name}"),

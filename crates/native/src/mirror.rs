@@ -94,7 +94,7 @@ impl Mirror {
 }
 
 /// The operations of the protocol, by their numbers.
-const KINDS: [OpKind; 37] = [
+const KINDS: [OpKind; 38] = [
     OpKind::Local,
     OpKind::End,
     OpKind::Join,
@@ -136,6 +136,8 @@ const KINDS: [OpKind; 37] = [
     // A call of `exit`, and detaching a thread: whoever comes too late may see what came before.
     OpKind::Unpark,
     OpKind::Unpark,
+    // A look for signals of the system.
+    OpKind::Park,
 ];
 
 fn id(plus_one: u32) -> Option<ObjectId> {
@@ -240,6 +242,7 @@ mod tests {
             (op::DESTROY, OpKind::RefCount),
             (op::TEST_CANCEL, OpKind::IsFinished),
             (op::DETACH, OpKind::Unpark),
+            (op::SIGNAL_LOOK, OpKind::Park),
         ] {
             assert_eq!(KINDS[usize::from(number)], kind);
         }

@@ -42,6 +42,13 @@ pub(crate) fn act(frame: Frame) {
     act_now();
 }
 
+/// A cancellation point within a step that is on the thread itself.
+pub(crate) fn act_within() {
+    if rt().phase == runtime::Phase::Running {
+        act_now();
+    }
+}
+
 /// Ends the thread if it has been asked to end, within a step that has seen the request.
 pub(crate) fn act_now() {
     let me = rt().current as usize;
@@ -50,6 +57,7 @@ pub(crate) fn act_now() {
         return;
     }
     thread.cancel_disabled = true;
+    thread.awaited_signals = 0;
     thread.result = CANCELED;
     rt().note = note::CANCELLED;
     unwind::unwind();

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 pub(crate) const ASKS_WHERE: i32 = 24;
 
 /// The first word of the area: both sides are of the same version.
-pub(crate) const MAGIC: u32 = 0x5E1F_0009;
+pub(crate) const MAGIC: u32 = 0x5E1F_000A;
 
 /// The environment variable that gives the number of the file descriptor of the area.
 pub(crate) const AREA_VARIABLE: &str = "SELVEDGE_AREA";
@@ -270,6 +270,8 @@ pub(crate) mod op {
     pub(crate) const EXIT: u8 = 35;
     /// Saying that nobody will wait for a thread.
     pub(crate) const DETACH: u8 = 36;
+    /// Looking for signals of the system that were sent before.
+    pub(crate) const SIGNAL_LOOK: u8 = 37;
 
     /// Whether a switch after it is free.
     pub(crate) fn yields(kind: u8) -> bool {

@@ -8,7 +8,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::cancel;
-use crate::protocol::{Gate, Op, access, head, object, op, stop, tag};
+use crate::protocol::{Gate, Op, access, head, object, op, order, stop, tag};
 use crate::runtime::{is_on, rt, visible};
 use crate::site::{Frame, frame};
 use crate::sys::{self, EAGAIN, EINTR, EINVAL, ESRCH, Timespec, real, set_errno};
@@ -121,34 +121,44 @@ fn come(signal: c_int, value: Option<usize>) -> c_int {
     }
 }
 
-/// Waits for one of the signals; `None` if the time has run out.
-fn wait(set: u64, deadline: Option<u64>, frame: Frame) -> Option<Sent> {
-    cancel::act(frame);
-    let me = rt().current as usize;
-    let target = rt().current + 1;
-    let (own, process) = (rt().threads[me].object, process());
-    loop {
-        rt().threads[me].awaited_signals = set;
-        rt().threads[me].sent_signal = 0;
-        let is_there = (rt().threads[me].pending_signals | rt().pending_signals) & set != 0;
-        let gate = Gate { needs_signal: !is_there, timed: !is_there && deadline.is_some(), ..Gate::OPEN };
-        let operation =
-            Op::on(op::SIGNAL_WAIT, access::READ, own).with(process).ordered(crate::protocol::order::ACQUIRE);
-        let timed_out = cancel::visible_when(operation, gate, frame);
-        rt().threads[me].awaited_signals = 0;
-        if timed_out {
-            rt().pass_time(deadline.unwrap_or(0));
-            return None;
-        }
-        // What came before a signal to the process is behind whoever gets it.
-        rt().log([head(tag::PUBLISH, 0), 0, u64::from(process), 0, 0, 0, 0, 0]);
-        let sent = rt().threads[me].sent_signal;
-        let got = if sent != 0 { Some((sent, take_value(target, sent).0)) } else { take_pending(set) };
-        // Another may have taken what was there.
-        if got.is_some() {
-            return got;
-        }
+/// A step of its own before signals that others may have sent are looked at: that is seen in every order with sending them.
+fn look(frame: Frame) {
+    let runtime = rt();
+    if runtime.thread_count > 1 {
+        let own = runtime.threads[runtime.current as usize].object;
+        visible(Op::on(op::SIGNAL_LOOK, access::READ, own).with(process()), frame);
     }
+}
+
+/// What came before a signal is behind whoever gets it, within a step.
+fn acquire() {
+    let process = u64::from(process());
+    rt().performed.order = order::ACQUIRE;
+    rt().log([head(tag::PUBLISH, 0), 0, process, 0, 0, 0, 0, 0]);
+}
+
+/// Waits for one of the signals; `None` if the time has run out. To look for one that was sent before is a step, in which the
+/// thread begins to wait if there is none.
+fn wait(set: u64, deadline: Option<u64>, frame: Frame) -> Option<Sent> {
+    look(frame);
+    cancel::act_within();
+    if let Some(sent) = take_pending(set) {
+        acquire();
+        return Some(sent);
+    }
+    let me = rt().current as usize;
+    (rt().threads[me].awaited_signals, rt().threads[me].sent_signal) = (set, 0);
+    let gate = Gate { needs_signal: true, timed: deadline.is_some(), ..Gate::OPEN };
+    let operation = Op::on(op::SIGNAL_WAIT, access::READ, rt().threads[me].object).with(process());
+    let timed_out = cancel::visible_when(operation, gate, frame);
+    rt().threads[me].awaited_signals = 0;
+    if timed_out {
+        rt().pass_time(deadline.unwrap_or(0));
+        return None;
+    }
+    acquire();
+    let sent = rt().threads[me].sent_signal;
+    Some((sent, take_value(me as u32 + 1, sent).0))
 }
 
 /// `sigwait`.
@@ -312,6 +322,9 @@ pub(crate) unsafe extern "C-unwind" fn pause() -> c_int {
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn sigpending(set: *mut SignalSet) -> c_int {
+    if is_on() {
+        look(frame!());
+    }
     // SAFETY: passed on.
     let failed = unsafe { real!(c"sigpending", fn(*mut SignalSet) -> c_int)(set) };
     if is_on() && failed == 0 {
@@ -332,22 +345,15 @@ fn not_waiting(frame: Frame) -> ! {
 
 /// Gives a signal to a thread that waits for it.
 fn give(target: u32, signal: c_int, value: Option<usize>) {
-    let state = &mut rt().threads[target as usize];
-    if state.signalled {
-        // It has one already, and does not wait any more. The same again is as if it was not sent.
-        if signal != state.sent_signal || signal >= FIRST_QUEUED {
-            keep(target + 1, signal, value);
-        }
-        return;
-    }
-    state.sent_signal = signal;
+    rt().threads[target as usize].sent_signal = signal;
     keep_value(target + 1, signal, value);
     rt().signal(target);
 }
 
+/// Whether a thread waits for a signal. One that has been given one does not wait any more.
 fn waits_for(target: u32, signal: c_int) -> bool {
     let state = &rt().threads[target as usize];
-    !state.ended && state.awaited_signals & bit(signal) != 0
+    !state.ended && !state.signalled && state.awaited_signals & bit(signal) != 0
 }
 
 /// Sends a signal to a thread; gives the error.
@@ -355,8 +361,9 @@ fn send(target: u32, signal: c_int, value: Option<usize>, frame: Frame) -> c_int
     if !(0..=64).contains(&signal) {
         return EINVAL;
     }
-    let object = rt().threads[target as usize].object;
-    visible(Op::on(op::KILL, access::WRITE, object), frame);
+    // If the target waits, then for a signal to the process too.
+    let operation = Op::on(op::KILL, access::WRITE, rt().threads[target as usize].object).with(process());
+    visible(operation, frame);
     let runtime = rt();
     let state = &runtime.threads[target as usize];
     if signal == 0 || state.ended {
@@ -479,10 +486,9 @@ pub(crate) unsafe extern "C-unwind" fn tgkill(process: c_int, number: c_int, sig
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn raise(signal: c_int) -> c_int {
     if is_on() && (1..=64).contains(&signal) {
-        let runtime = rt();
-        if runtime.threads[runtime.current as usize].signal_mask & bit(signal) != 0 {
-            keep(runtime.current + 1, signal, None);
-            return 0;
+        let me = rt().current;
+        if rt().threads[me as usize].signal_mask & bit(signal) != 0 {
+            return send(me, signal, None, frame!());
         }
     }
     // SAFETY: passed on.
@@ -563,19 +569,22 @@ pub(crate) unsafe extern "C-unwind" fn mq_notify(queue: c_int, event: *const c_v
 }
 
 /// Changes which signals the current thread blocks.
-fn change_mask(how: c_int, set: *const SignalSet, old: *mut SignalSet) -> Result<(), c_int> {
+fn change_mask(how: c_int, set: *const SignalSet, old: *mut SignalSet, frame: Frame) -> Result<(), c_int> {
     let me = rt().current as usize;
     let before = rt().threads[me].signal_mask;
     // SAFETY: the program's sets; more than the first word of one is never used.
     unsafe {
         if !set.is_null() {
-            rt().threads[me].signal_mask = match how {
+            let mask = match how {
                 0 => before | *set,
                 1 => before & !*set,
                 2 => *set,
                 _ => return Err(EINVAL),
             };
-            let mask = rt().threads[me].signal_mask;
+            if before & !mask != 0 {
+                look(frame);
+            }
+            rt().threads[me].signal_mask = mask;
             sys::set_signal_mask(mask);
             // What was kept comes now.
             while let Some((signal, value)) = take_pending(!mask) {
@@ -600,7 +609,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_sigmask(
     old: *mut SignalSet,
 ) -> c_int {
     if is_on() {
-        return change_mask(how, set, old).err().unwrap_or(0);
+        return change_mask(how, set, old, frame!()).err().unwrap_or(0);
     }
     // SAFETY: passed on.
     unsafe { real!(c"pthread_sigmask", fn(c_int, *const SignalSet, *mut SignalSet) -> c_int)(how, set, old) }
@@ -617,7 +626,7 @@ pub(crate) unsafe extern "C-unwind" fn sigprocmask(
     old: *mut SignalSet,
 ) -> c_int {
     if is_on() {
-        return match change_mask(how, set, old) {
+        return match change_mask(how, set, old, frame!()) {
             Ok(()) => 0,
             Err(error) => {
                 sys::set_errno(error);
