@@ -293,6 +293,17 @@ static void make_mutex(int which, int type, int robust) {
     pthread_cond_init(&condvars[which], NULL);
 }
 
+// Before `main`, so that each execution need not do so in a process of its own.
+__attribute__((constructor)) static void set_handlers(void) {
+    struct sigaction action = {.sa_handler = handle};
+    int numbers[] = {SIGUSR1, SIGUSR2, SIGRTMIN};
+    sigemptyset(&signals);
+    for (int i = 0; i < 3; i++) {
+        sigaction(numbers[i], &action, NULL);
+        sigaddset(&signals, numbers[i]);
+    }
+}
+
 static int is_let_go(int thread) {
     for (int other = 0; other < count; other++)
         for (int i = 0; i < lengths[other]; i++) {
@@ -333,13 +344,6 @@ int main(int words, char **arguments) {
         sem_init(&own[i], 0, 0);
     pthread_barrier_init(&barrier, NULL, 2);
     pthread_key_create(&key, destroy_key);
-    struct sigaction action = {.sa_handler = handle};
-    sigemptyset(&signals);
-    int numbers[] = {SIGUSR1, SIGUSR2, SIGRTMIN};
-    for (int i = 0; i < 3; i++) {
-        sigaction(numbers[i], &action, NULL);
-        sigaddset(&signals, numbers[i]);
-    }
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     threads[0] = pthread_self();
     for (int i = 1; i < count; i++)

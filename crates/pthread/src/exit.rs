@@ -60,7 +60,14 @@ impl Runtime {
 
     /// An exit: of several, which is first matters, and so does who has paused before.
     pub(crate) fn leaving(&mut self, operation: Op) -> Op {
-        if self.alive == 1 { operation } else { operation.with(self.exit_object()) }
+        if self.is_alone() { operation } else { operation.with(self.exit_object()) }
+    }
+
+    /// Whether all other threads were joined. That is known from what has happened before alone, and so does not depend on
+    /// the schedule, as whether they have ended does.
+    fn is_alone(&self) -> bool {
+        let threads = self.threads[..self.thread_count as usize].iter().enumerate();
+        threads.into_iter().all(|(index, thread)| index == self.current as usize || thread.joined)
     }
 }
 
@@ -107,11 +114,8 @@ pub(crate) fn begin(frame: Frame) {
     if runtime.phase == Phase::Leaving || runtime.exit_call.thread == me + 1 {
         return;
     }
-    // If all others were joined, there is nobody whose exit could have been the first: it is no step. That is known from
-    // what has happened before alone, and so does not depend on the schedule.
-    let threads = runtime.threads[..runtime.thread_count as usize].iter().enumerate();
-    let alone = threads.into_iter().all(|(index, thread)| index == me as usize || thread.joined);
-    if !alone || runtime.exit_call.thread != 0 {
+    // If all others were joined, there is nobody whose exit could have been the first: it is no step.
+    if !runtime.is_alone() || runtime.exit_call.thread != 0 {
         if runtime.exit_call.object == 0 {
             let word = if runtime.exit_call.thread == 0 { 0 } else { CALLED };
             runtime.exit_call.object = runtime.new_object(object::PROCESS, word, 0) + 1;

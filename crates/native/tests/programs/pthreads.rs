@@ -20,7 +20,7 @@ use selvedge_stateless::{
 use crate::common::{compile, has};
 
 /// Programs with more executions are left out.
-const EXECUTIONS: u64 = 3_000;
+const EXECUTIONS: u64 = 1_000;
 /// A bound that is none.
 const HIGH: u32 = 100;
 
@@ -58,6 +58,7 @@ impl Strategy for Watched<'_> {
 
     fn finished(&mut self, execution: &Finished<'_>) {
         self.strategy.finished(execution);
+        self.executions += 1;
         if execution.pruned {
             return;
         }
@@ -149,21 +150,11 @@ impl Interpreters {
     }
 }
 
-fn search(
-    native: &NativeProgram,
+fn search<'a>(
+    native: &'a NativeProgram,
+    explorer: &mut Explorer<'a>,
     strategy: Box<dyn Strategy>,
-    yields: Option<u32>,
-    most: u64,
-) -> Result<Watched<'_>, Error> {
-    let settings = Settings {
-        yields,
-        max_executions: Some(most),
-        max_steps: 200,
-        coverage: Coverage::Executions,
-        keep_going: true,
-        shorten: 0,
-        ..Settings::default()
-    };
+) -> Result<Watched<'a>, Error> {
     let mut watched = Watched {
         strategy,
         native,
@@ -173,8 +164,7 @@ fn search(
         by_state: BTreeMap::new(),
         differs: None,
     };
-    let outcome = Explorer::new(native, settings)?.search(&mut watched, &mut |_| ())?;
-    watched.executions = outcome.statistics.executions.unwrap_or(0);
+    let outcome = explorer.search(&mut watched, &mut |_| ())?;
     watched.is_violated = outcome.violation().is_some();
     Ok(watched)
 }
@@ -205,12 +195,23 @@ fn differ(name: &str, all: &BTreeSet<Seen>, some: &BTreeSet<Seen>) -> Result<(),
 /// Says whether the program is small enough, or what is different.
 fn compare(interpreters: &Interpreters, program: &Program, yields: Option<u32>) -> Result<bool, String> {
     let native = NativeProgram::open(interpreters.of(program)).unwrap().arguments([program.to_string()]);
-    let search = |name: &str, strategy: Named, preemptions: Option<u32>, most: u64| {
+    let settings = Settings {
+        yields,
+        max_executions: Some(EXECUTIONS),
+        max_steps: 200,
+        coverage: Coverage::Executions,
+        keep_going: true,
+        shorten: 0,
+        ..Settings::default()
+    };
+    let mut explorer = Explorer::new(&native, settings).unwrap();
+    let mut search = |name: &str, strategy: Named, preemptions: Option<u32>| {
         let unbounded = preemptions.is_none();
         let told = Parameters { preemptions, unbounded, yields, ..Parameters::default() };
-        search(&native, strategy.algorithm(&told), yields, most).map_err(|error| format!("{name}: {error}"))
+        let watched = search(&native, &mut explorer, strategy.algorithm(&told));
+        watched.map_err(|error| format!("{name}: {error}"))
     };
-    let all = search("dfs", Named::Dfs, None, EXECUTIONS)?;
+    let all = search("dfs", Named::Dfs, None)?;
     if all.executions >= EXECUTIONS {
         return Ok(false);
     }
@@ -229,17 +230,17 @@ fn compare(interpreters: &Interpreters, program: &Program, yields: Option<u32>) 
         if strategy == Named::Dpor && yields.is_some() {
             continue; // it has no fair bound
         }
-        let some = search(name, strategy, bound, 4 * EXECUTIONS)?;
+        let some = search(name, strategy, bound)?;
         differ(name, &all.seen, &some.seen)?;
         if some.is_violated != all.is_violated {
             return Err(format!("{name}: violated: {}, and not {}", some.is_violated, all.is_violated));
         }
     }
     for bound in 0..=1 {
-        let all = search("icb", Named::Icb, Some(bound), EXECUTIONS)?;
+        let all = search("icb", Named::Icb, Some(bound))?;
         for strategy in [Named::CbPor, Named::CbPorAll, Named::Optimal, Named::Bpor] {
             let name = format!("{strategy} within {bound}");
-            let some = search(&name, strategy, Some(bound), 4 * EXECUTIONS)?;
+            let some = search(&name, strategy, Some(bound))?;
             if strategy != Named::Bpor {
                 differ(&name, &all.seen, &some.seen)?;
                 continue;
