@@ -347,11 +347,6 @@ impl<'a> NativeExecution<'a> {
                 thread.places = [self.told.place(record[5], &self.symbols), record[6], record[7]];
                 self.mirror.update(index);
             }
-            tag::OPEN => {
-                let Some(thread) = self.mirror.threads.get_mut(index) else { return };
-                thread.gate = protocol::Gate::OPEN;
-                self.mirror.update(index);
-            }
             tag::WORD => {
                 let Some(object) = self.mirror.objects.get_mut(index) else { return };
                 object.word = record[1];

@@ -76,7 +76,7 @@ impl Mirror {
                 Some(object) => gate.allows(object.word),
                 None => true,
             };
-        let open = condition && (!gate.needs_signal || thread.signalled);
+        let open = gate.is_passed(condition, thread.signalled);
         let timed = !open && gate.timed && (!gate.needs_signal || condition);
         let rests = timed && thread.late;
         self.enabled.set(ThreadId(index as u32), (open || timed) && !rests);
@@ -180,6 +180,7 @@ pub(crate) fn engine_gate(gate: &protocol::Gate) -> Gate {
         (Some(object), _) => Gate::below(object, gate.mask, gate.value),
     };
     let made = if gate.needs_signal { made.and_signal() } else { made };
+    let made = if gate.or_signal { made.or_signal() } else { made };
     made.timed(gate.timed)
 }
 
@@ -223,10 +224,16 @@ mod tests {
 
     #[test]
     fn gates_come_out_as_they_went_in() {
-        let gate = protocol::Gate { needs_signal: true, timed: true, ..protocol::Gate::above(7, 0xFF, 3) };
+        let gate = protocol::Gate::above(7, 0xFF, 3);
+        let gate = protocol::Gate { needs_signal: true, or_signal: true, timed: true, ..gate };
         assert_eq!(protocol::Gate::unpack(gate.pack(), gate.mask, gate.value), gate);
         for word in 0..6 {
-            assert_eq!(engine_gate(&gate).allows(word), gate.allows(word));
+            let allowed = gate.allows(word);
+            assert_eq!(engine_gate(&gate).allows(word), allowed);
+            for signalled in [false, true] {
+                let passed = gate.is_passed(allowed, signalled);
+                assert_eq!(engine_gate(&gate).is_passed(allowed, signalled), passed);
+            }
         }
     }
 

@@ -67,6 +67,9 @@ pub(crate) fn act_now() {
 pub(crate) fn visible_when(operation: Op, gate: Gate, frame: Frame) -> bool {
     let me = rt().current as usize;
     rt().threads[me].in_cancellable_wait = true;
+    // A request to end is a signal that does instead of what it waits for.
+    let or_signal = !gate.needs_signal && USED.load(Ordering::Relaxed);
+    let gate = Gate { or_signal, ..gate };
     let timed_out = runtime::visible_when(operation, gate, frame);
     rt().threads[me].in_cancellable_wait = false;
     if rt().threads[me].woken_to_cancel {
@@ -108,12 +111,13 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cancel(handle: usize) -> c_int {
         let runtime = rt();
         let state = &mut runtime.threads[target as usize];
         state.woken_to_cancel = true;
+        let begins_to_wait = state.pending.kind == op::WAIT;
         if state.gate.needs_signal {
             // It leaves the condition variable, with the mutex.
             runtime.take_waiter(waits_for - 1, |_, thread| thread == target);
+        }
+        if !begins_to_wait {
             runtime.signal(target);
-        } else if state.pending.kind != op::WAIT {
-            runtime.open_gate(target);
         }
     }
     0

@@ -195,19 +195,17 @@ pub(crate) mod tag {
     pub(crate) const RETIRE: u8 = 16;
     /// The name of the thread is in words 1 and 2.
     pub(crate) const NAME: u8 = 17;
-    /// The thread need not wait any more for what it is about to do.
-    pub(crate) const OPEN: u8 = 18;
     /// Where people are told: the calls around the place in the next record that has one, from the inside out. What
     /// there is no room for is in more of these.
-    pub(crate) const CALLS: u8 = 19;
+    pub(crate) const CALLS: u8 = 18;
     /// Where people are told: a library that was loaded since the execution began. 1 and 2: its memory, from and to; 3:
     /// by how much its addresses are shifted; 4 to 7: a part of its path. In the upper half of word 0 where that begins
     /// in the path, which ends with a byte that is 0.
-    pub(crate) const LOADED: u8 = 20;
+    pub(crate) const LOADED: u8 = 19;
     /// Where people are told: the thread has freed a block. 1: its address; 2: its size; 3: the place.
-    pub(crate) const FREED: u8 = 21;
+    pub(crate) const FREED: u8 = 20;
     /// Where people are told: what goes wrong does in freed memory, at an address (1).
-    pub(crate) const STALE: u8 = 22;
+    pub(crate) const STALE: u8 = 21;
 }
 
 /// What an access does.
@@ -364,6 +362,8 @@ pub(crate) struct Gate {
     pub(crate) object: u32,
     pub(crate) test: u8,
     pub(crate) needs_signal: bool,
+    /// A signal to the thread does instead of the condition.
+    pub(crate) or_signal: bool,
     /// The thread does not wait for ever.
     pub(crate) timed: bool,
     pub(crate) mask: u64,
@@ -371,8 +371,15 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    pub(crate) const OPEN: Gate =
-        Gate { object: 0, test: test::EQUAL, needs_signal: false, timed: false, mask: 0, value: 0 };
+    pub(crate) const OPEN: Gate = Gate {
+        object: 0,
+        test: test::EQUAL,
+        needs_signal: false,
+        or_signal: false,
+        timed: false,
+        mask: 0,
+        value: 0,
+    };
 
     /// The object's word is 0 in the bits of the mask.
     pub(crate) fn clear(object: u32, mask: u64) -> Self {
@@ -399,11 +406,18 @@ impl Gate {
         }
     }
 
+    /// Whether it is open, by whether the word allows it and whether the thread was signalled.
+    #[inline]
+    pub(crate) fn is_passed(&self, allowed: bool, signalled: bool) -> bool {
+        allowed && !self.needs_signal || signalled && (allowed || self.or_signal)
+    }
+
     pub(crate) fn pack(&self) -> u64 {
         u64::from(self.object)
             | u64::from(self.test) << 32
             | u64::from(self.needs_signal) << 40
             | u64::from(self.timed) << 41
+            | u64::from(self.or_signal) << 42
     }
 
     pub(crate) fn unpack(head: u64, mask: u64, value: u64) -> Self {
@@ -412,6 +426,7 @@ impl Gate {
             test: (head >> 32) as u8,
             needs_signal: head >> 40 & 1 == 1,
             timed: head >> 41 & 1 == 1,
+            or_signal: head >> 42 & 1 == 1,
             mask,
             value,
         }

@@ -580,7 +580,7 @@ impl Runtime {
 
     fn is_open(&self, thread: u32) -> bool {
         let thread = &self.threads[thread as usize];
-        self.condition(&thread.gate) && (!thread.gate.needs_signal || thread.signalled)
+        thread.gate.is_passed(self.condition(&thread.gate), thread.signalled)
     }
 
     fn time_may_run_out(&self, thread: u32) -> bool {
@@ -592,19 +592,10 @@ impl Runtime {
         gate.object == 0 || gate.allows(self.objects[gate.object as usize - 1].word)
     }
 
-    /// Tells a thread that waits on a condition variable to go on.
+    /// Tells a thread that waits for that to go on.
     pub(crate) fn signal(&mut self, thread: u32) {
         self.threads[thread as usize].signalled = true;
         self.log([head(tag::SIGNAL, thread), 1, 0, 0, 0, 0, 0, 0]);
-        self.update(thread);
-    }
-
-    /// A thread that waits need not wait any more.
-    pub(crate) fn open_gate(&mut self, thread: u32) {
-        let state = &mut self.threads[thread as usize];
-        state.gate = Gate::OPEN;
-        let operation = state.pending.pack();
-        self.log([head(tag::OPEN, thread), operation, 0, 0, 0, 0, 0, 0]);
         self.update(thread);
     }
 

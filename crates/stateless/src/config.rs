@@ -136,9 +136,9 @@ impl Graph {
             after.fold(word, |word, change| word.wrapping_add(change.difference))
         };
         let condition = gate.object.is_none_or(|object| gate.allows(word(object.index())));
-        let signalled = !gate.needs_signal
-            || self.words.signals[thread.index()].iter().any(|(event, at)| *at == number && inside(*event));
-        if condition && signalled {
+        let signalled = gate.hears_signals()
+            && self.words.signals[thread.index()].iter().any(|(event, at)| *at == number && inside(*event));
+        if gate.is_passed(condition, signalled) {
             Status::Enabled
         } else if gate.timed && (condition || !gate.needs_signal) {
             Status::Waiting

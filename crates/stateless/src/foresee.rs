@@ -325,11 +325,11 @@ impl Foresight {
             let Some(gate) = self.threads[thread.index()].gates.get(taken) else { return false };
             let word = |object: usize| course.state.words.get(object).copied().unwrap_or(0);
             let open = gate.object.is_none_or(|object| gate.allows(word(object.index())));
-            let signalled = !gate.needs_signal || course.state.signalled.contains(thread);
+            let passes = gate.is_passed(open, course.state.signalled.contains(thread));
             let waits = gate.timed && (open || !gate.needs_signal);
-            if open && signalled || waits {
+            if passes || waits {
                 course.enabled.insert(thread);
-                course.waiting.set(thread, !(open && signalled));
+                course.waiting.set(thread, !passes);
             }
         }
         course.held_back = match settings.yields {

@@ -5,7 +5,8 @@
 
 use selvedge_core::ObjectId;
 
-/// A condition on the word of one object, and perhaps a signal to this thread; open when both are met.
+/// A condition on the word of one object, and perhaps a signal to this thread; open when both are met, or where a signal
+/// does instead, when one is.
 ///
 /// ```
 /// use selvedge_core::ObjectId;
@@ -22,6 +23,8 @@ pub struct Gate {
     test: Test,
     /// The thread must have been signalled too (a condition variable's waiter).
     pub needs_signal: bool,
+    /// A signal to the thread opens it, whatever the word is (a request to end a thread that waits).
+    pub or_signal: bool,
     /// The thread does not wait for ever.
     pub timed: bool,
 }
@@ -37,8 +40,15 @@ enum Test {
 
 impl Gate {
     /// Nothing to wait for.
-    pub const OPEN: Gate =
-        Gate { object: None, mask: 0, value: 0, test: Test::Equal, needs_signal: false, timed: false };
+    pub const OPEN: Gate = Gate {
+        object: None,
+        mask: 0,
+        value: 0,
+        test: Test::Equal,
+        needs_signal: false,
+        or_signal: false,
+        timed: false,
+    };
 
     fn new(object: ObjectId, mask: u64, value: u64, test: Test) -> Self {
         Gate { object: Some(object), mask, value, test, ..Gate::OPEN }
@@ -73,6 +83,18 @@ impl Gate {
         Gate { needs_signal: true, ..self }
     }
 
+    /// A signal to the thread does instead.
+    ///
+    /// ```
+    /// use selvedge_core::ObjectId;
+    /// use selvedge_stateless::Gate;
+    /// let raised = Gate::set(ObjectId::new(0), 1).or_signal();
+    /// assert!(raised.is_passed(false, true) && raised.is_passed(true, false) && !raised.is_passed(false, false));
+    /// ```
+    pub fn or_signal(self) -> Self {
+        Gate { or_signal: true, ..self }
+    }
+
     /// The thread may go on when time has passed.
     pub fn timed(self, timed: bool) -> Self {
         Gate { timed, ..self }
@@ -88,6 +110,18 @@ impl Gate {
             Test::Above => bits > self.value,
             Test::Below => bits < self.value,
         }
+    }
+
+    /// Whether it is open, by whether the word allows it and whether the thread was signalled.
+    #[inline]
+    pub fn is_passed(&self, allowed: bool, signalled: bool) -> bool {
+        allowed && !self.needs_signal || signalled && (allowed || self.or_signal)
+    }
+
+    /// Whether a signal to the thread makes a difference.
+    #[inline]
+    pub fn hears_signals(&self) -> bool {
+        self.needs_signal || self.or_signal
     }
 
     /// Whether there is nothing to wait for.

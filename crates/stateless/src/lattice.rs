@@ -445,8 +445,9 @@ impl Lattice {
         let gate = stand.gate(line);
         let word = |object: usize| self.objects.get(object).map_or(0, |object| object.word);
         let condition = gate.object.is_none_or(|object| gate.allows(word(object.index())));
-        let is_signalled = || line.signals.iter().any(|(step, at)| *at == taken && self.contains(*step));
-        if condition && (!gate.needs_signal || is_signalled()) {
+        let signalled = gate.hears_signals()
+            && line.signals.iter().any(|(step, at)| *at == taken && self.contains(*step));
+        if gate.is_passed(condition, signalled) {
             Can::Now
         } else if gate.timed && (condition || !gate.needs_signal) {
             Can::InTime

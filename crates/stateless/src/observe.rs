@@ -47,7 +47,7 @@ impl Observer {
     ) {
         self.stepped = Some(stepped);
         for thread in (0..record.threads() as u32).map(ThreadId) {
-            self.waiters.set(thread, execution.gate(thread).needs_signal);
+            self.waiters.set(thread, execution.gate(thread).hears_signals());
             self.signalled.set(thread, execution.is_signalled(thread));
         }
         self.signals = !(self.waiters.is_empty() && self.signalled.is_empty());
@@ -142,8 +142,8 @@ impl Observer {
         if let Some(object) = op.also {
             note_word(object);
         }
-        if gate.needs_signal || self.signals {
-            self.waiters.set(thread, gate.needs_signal);
+        if gate.hears_signals() || self.signals {
+            self.waiters.set(thread, gate.hears_signals());
             self.signals = true;
         }
         record.note_pending(Pending { thread, op: if stopped { Op::default() } else { op }, gate });

@@ -116,7 +116,7 @@ pub trait Execution {
     /// [`waiting`](Execution::waiting), and the word of an object must change only in steps that touch it.
     fn gate(&self, thread: ThreadId) -> Gate;
 
-    /// Whether a thread whose gate needs a signal has it.
+    /// Whether a thread whose gate hears signals has one.
     fn is_signalled(&self, thread: ThreadId) -> bool;
 
     /// The state of an object, as far as gates test it.

@@ -486,3 +486,14 @@ fn joins() {
 fn mixed() {
     verify_theme(Theme::Mixed, 60);
 }
+
+#[test]
+fn by_hand() {
+    let interpreters = Interpreters::new();
+    for line in std::env::var("PROGRAMS").unwrap_or_default().lines() {
+        let program = Program::of(line);
+        for yields in [None, Some(1)] {
+            println!("{program} {yields:?}: {:?}", compare(&interpreters, &program, yields));
+        }
+    }
+}

@@ -193,7 +193,7 @@ impl Lattice {
             stand.flags = flags | Stand::OPEN | Stand::LEFT;
             return true;
         }
-        let Some(awaited) = gate.object.filter(|_| !gate.needs_signal && !gate.timed) else { return false };
+        let Some(awaited) = gate.object.filter(|_| !gate.hears_signals() && !gate.timed) else { return false };
         let awaited = awaited.index();
         let Some(entry) = self.objects.get(awaited) else { return false };
         if awaited == next.object && next.writes {
@@ -336,7 +336,7 @@ impl Lattice {
         }
         if !before.left() {
             let gate = before.gate(&self.lines[thread]);
-            let plain = before.is_free() && !gate.needs_signal && !gate.timed;
+            let plain = before.is_free() && !gate.hears_signals() && !gate.timed;
             let step = &self.steps[stand.last as usize];
             // If it is alone, what it waited for was as it was all the time since its step before.
             let waited = || {
@@ -433,7 +433,7 @@ impl Lattice {
         let Some(object) = gate.object.map(ObjectId::index) else { return };
         let mistaken = self.object(object).wait(1 << thread);
         self.mistaken |= mistaken;
-        if !free || gate.needs_signal || gate.timed {
+        if !free || gate.hears_signals() || gate.timed {
             return;
         }
         let entry = &self.objects[object];
