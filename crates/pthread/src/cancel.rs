@@ -96,6 +96,8 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cancel(handle: usize) -> c_int {
     let also = if state.in_cancellable_wait { state.pending.object } else { 0 };
     visible(Op { also, ..operation }, frame!());
     let runtime = rt();
+    // What it does wake it from is seen here: where the target was when this was announced is nothing to go by.
+    runtime.performed.also = 0;
     let state = &mut runtime.threads[target as usize];
     if state.ended || state.cancelled {
         return 0;

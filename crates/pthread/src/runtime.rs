@@ -758,7 +758,9 @@ impl Runtime {
     /// have seen. So time is a function of what happened before, not of the schedule.
     fn carry_time(&mut self, operation: &Op) {
         let mut now = self.now();
-        let objects = [(operation.object, operation.access), (operation.also, access::WRITE)];
+        // Of what a request to end may wake a thread from, nothing is known before.
+        let also = if operation.kind == op::CANCEL { 0 } else { operation.also };
+        let objects = [(operation.object, operation.access), (also, access::WRITE)];
         for (object, _) in objects.into_iter().filter(|(object, _)| *object > 0) {
             now = now.max(self.objects[object as usize - 1].time);
         }
