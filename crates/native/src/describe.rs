@@ -76,7 +76,7 @@ impl Words<'_> {
             // A futex has no mutex.
             op::WAIT if operation.also == 0 => format!("wait on {name}"),
             op::WAIT => format!("wait on {name}, unlocking {also}"),
-            op::WAKE if operation.also == 0 => format!("wake from {name}"),
+            op::WAKE if !self.locks(operation) => format!("wake from {name}"),
             op::WAKE => format!("wake from {name}, locking {also}"),
             op::NOTIFY_ONE => format!("signal {name}"),
             op::NOTIFY_ALL => format!("broadcast {name}"),
@@ -106,6 +106,20 @@ impl Words<'_> {
             op::TEST_CANCEL => "look whether it is cancelled".into(),
             _ => "go on".into(),
         }
+    }
+
+    /// Whether to wake up is to lock a mutex too: a futex has none, and where threads are cancelled it is locked later.
+    fn locks(&self, operation: &Op) -> bool {
+        self.is_of_kind(operation.also, object::MUTEX)
+    }
+
+    fn is_condvar(&self, operation: &Op) -> bool {
+        self.is_of_kind(operation.object, object::CONDVAR)
+    }
+
+    fn is_of_kind(&self, plus_one: u32, kind: u8) -> bool {
+        let place = (plus_one as usize).checked_sub(1);
+        place.and_then(|object| self.mirror.objects.get(object)).is_some_and(|object| object.kind == kind)
     }
 
     /// A step that was taken.
@@ -158,7 +172,7 @@ impl Words<'_> {
         };
         let name = self.named(operation.object);
         let text = match operation.kind {
-            op::WAKE if operation.also == 0 => {
+            op::WAKE if !self.locks(operation) && !self.is_condvar(operation) => {
                 format!("waits on {name} to be woken, and no thread is left that could")
             }
             op::WAKE if !thread.signalled => format!(

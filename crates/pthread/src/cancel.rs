@@ -30,7 +30,7 @@ const CANCELED: *mut c_void = -1_isize as *mut c_void;
 
 /// A cancellation point: ends the thread if it has been asked to end.
 pub(crate) fn act(frame: Frame) {
-    if !USED.load(Ordering::Relaxed) || rt().phase != runtime::Phase::Running {
+    if !is_used() || rt().phase != runtime::Phase::Running {
         return;
     }
     let me = rt().current as usize;
@@ -63,14 +63,25 @@ pub(crate) fn act_now() {
     unwind::unwind();
 }
 
+/// Whether the program can ask threads to end at all.
+pub(crate) fn is_used() -> bool {
+    USED.load(Ordering::Relaxed)
+}
+
+/// The end of a wait in which the thread can be cancelled: whether it is before a request to end matters. If it touches two
+/// objects already, the thread is one of them.
+pub(crate) fn in_order(operation: Op) -> Op {
+    let me = rt().current as usize;
+    if operation.also == 0 && is_used() { operation.with(rt().threads[me].object) } else { operation }
+}
+
 /// As [`runtime::visible_when`], for a wait in which the thread can be cancelled.
 pub(crate) fn visible_when(operation: Op, gate: Gate, frame: Frame) -> bool {
     let me = rt().current as usize;
     rt().threads[me].in_cancellable_wait = true;
     // A request to end is a signal that does instead of what it waits for.
-    let or_signal = !gate.needs_signal && USED.load(Ordering::Relaxed);
-    let gate = Gate { or_signal, ..gate };
-    let timed_out = runtime::visible_when(operation, gate, frame);
+    let gate = Gate { or_signal: !gate.needs_signal && is_used(), ..gate };
+    let timed_out = runtime::visible_when(in_order(operation), gate, frame);
     rt().threads[me].in_cancellable_wait = false;
     if rt().threads[me].woken_to_cancel {
         rt().threads[me].woken_to_cancel = false;
@@ -171,7 +182,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, old: *
     match kind {
         0 => {}
         // Nobody can ask the thread to end, and it is only remembered.
-        1 if !USED.load(Ordering::Relaxed) => {}
+        1 if !is_used() => {}
         1 => {
             let message: &[&[u8]] =
                 &[b"the program asks for asynchronous cancellation, which is not supported"];

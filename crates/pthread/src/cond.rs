@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_void};
 
 use crate::cancel;
 use crate::mutex::{self, Mutex};
-use crate::protocol::{Gate, Op, access, note, object, op, stop};
-use crate::runtime::{is_on, rt, visible};
+use crate::protocol::{Gate, Op, access, note, object, op, order, stop};
+use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
 use crate::slot::Slot;
 use crate::sys::{EINVAL, EPERM, ETIMEDOUT, Timespec, real};
@@ -55,10 +55,10 @@ pub(crate) fn wait_on(object: u32, mutex: u32, deadline: Option<u64>, frame: Fra
     // A recursive mutex that is locked more than once stays locked, as in the C library: the wait does nothing to it
     // that another thread could tell.
     let stays = rt().object(mutex).count > 1;
-    let with_mutex = |operation: Op| if stays { operation } else { operation.with(mutex) };
     let me = rt().current;
     rt().threads[me as usize].in_cancellable_wait = true;
-    visible(with_mutex(Op::on(op::WAIT, access::WRITE, object)), frame);
+    let begin = Op::on(op::WAIT, access::WRITE, object);
+    visible(if stays { begin } else { begin.with(mutex) }, frame);
     let runtime = rt();
     if runtime.threads[me as usize].woken_to_cancel {
         // It was cancelled on its way here: it need not be woken.
@@ -72,12 +72,17 @@ pub(crate) fn wait_on(object: u32, mutex: u32, deadline: Option<u64>, frame: Fra
         mutex::release(mutex);
     }
     let how = if deadline.is_some() { access::WRITE } else { access::READ };
-    let wake = with_mutex(Op::on(op::WAKE, how, object));
-    let gate = if stays { Gate::OPEN } else { mutex::free(mutex) };
+    let wake = Op::on(op::WAKE, how, object);
+    // Where threads are cancelled, it wakes first, in order with that, and then locks the mutex.
+    let locks_later = !stays && cancel::is_used();
+    let (wake, gate) = match stays || locks_later {
+        true => (cancel::in_order(wake), Gate::OPEN),
+        false => (wake.with(mutex), mutex::free(mutex)),
+    };
     let gate = Gate { needs_signal: true, timed: deadline.is_some(), ..gate };
     // Cancelled or not, it has the mutex when it goes on.
     let me = me as usize;
-    let timed_out = crate::runtime::visible_when(wake, gate, frame);
+    let timed_out = visible_when(wake, gate, frame);
     rt().threads[me].in_cancellable_wait = false;
     let runtime = rt();
     if timed_out {
@@ -85,6 +90,10 @@ pub(crate) fn wait_on(object: u32, mutex: u32, deadline: Option<u64>, frame: Fra
         runtime.pass_time(deadline.unwrap_or(0));
     } else {
         runtime.performed.access = access::READ;
+    }
+    if locks_later {
+        let operation = Op::on(op::LOCK, access::WRITE, mutex).ordered(order::ACQUIRE);
+        visible_when(operation, mutex::free(mutex), frame);
     }
     let error = if stays {
         rt().object(mutex).count += 1;

@@ -193,7 +193,9 @@ impl Lattice {
             stand.flags = flags | Stand::OPEN | Stand::LEFT;
             return true;
         }
-        let Some(awaited) = gate.object.filter(|_| !gate.hears_signals() && !gate.timed) else { return false };
+        let Some(awaited) = gate.object.filter(|_| !gate.hears_signals() && !gate.timed) else {
+            return false;
+        };
         let awaited = awaited.index();
         let Some(entry) = self.objects.get(awaited) else { return false };
         if awaited == next.object && next.writes {
