@@ -103,8 +103,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cancel(handle: usize) -> c_int {
     let Some(target) = thread::find(handle) else { return ESRCH };
     let state = &rt().threads[target as usize];
     let operation = Op::on(op::CANCEL, access::WRITE, state.object);
-    // It may wake the target from what it waits for, and says so before.
-    let also = if state.in_cancellable_wait { state.pending.object } else { 0 };
+    // It may wake the target from what it waits for, and says so before. One that waits for a signal waits on itself.
+    let also_on = |awaited: u32| if awaited == operation.object { 0 } else { awaited };
+    let also = if state.in_cancellable_wait { also_on(state.pending.object) } else { 0 };
     visible(Op { also, ..operation }, frame!());
     let runtime = rt();
     // What it does wake it from is seen here: where the target was when this was announced is nothing to go by.
@@ -117,7 +118,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cancel(handle: usize) -> c_int {
     if state.in_cancellable_wait && !state.cancel_disabled {
         let waits_for = state.pending.object;
         let was_signalled = state.signalled && state.pending.kind == op::WAKE;
-        runtime.performed.also = waits_for;
+        runtime.performed.also = also_on(waits_for);
         if was_signalled && !cond::leaves_signal(waits_for - 1) {
             return 0;
         }
