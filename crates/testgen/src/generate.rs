@@ -38,7 +38,12 @@ impl Theme {
 }
 
 /// A stream of numbers that depends on nothing but its seed (SplitMix64).
-struct Numbers(u64);
+///
+/// ```
+/// use selvedge_testgen::Numbers;
+/// assert_eq!(Numbers(7).below(100), Numbers(7).below(100));
+/// ```
+pub struct Numbers(pub u64);
 
 impl Numbers {
     fn next(&mut self) -> u64 {
@@ -48,7 +53,8 @@ impl Numbers {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    /// A number below `n`, which must not be 0.
+    pub fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
 

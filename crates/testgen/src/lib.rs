@@ -26,7 +26,7 @@ mod program;
 mod race;
 
 pub use brute::{Enumeration, Limits, Run, enumerate};
-pub use generate::{Theme, generate, smaller};
+pub use generate::{Numbers, Theme, generate, smaller};
 pub use interpreter::Interpreter;
 pub use machine::{End, Machine, Object, Outcome, Performed};
 pub use order::{Graph, History};

@@ -16,6 +16,7 @@ use selvedge_stateless::strategy::{Lesson, Named, Parameters};
 use selvedge_stateless::{
     Choice, Coverage, Error, Explorer, Finished, Point, Prefix, Report, Settings, StateHash, Strategy, Wanted,
 };
+use selvedge_testgen::Numbers;
 
 use crate::common::{compile, has};
 
@@ -422,21 +423,8 @@ impl Theme {
     }
 }
 
-/// Numbers from a seed.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut word = self.0;
-        word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((word ^ word >> 31) % n as u64) as usize
-    }
-}
-
 fn generate(theme: Theme, seed: u64) -> Program {
-    let mut draw = Draw(seed << 8 | theme as u64);
+    let mut draw = Numbers(seed << 8 | theme as u64);
     let count = 2 + draw.below(2);
     let mut let_go = BTreeSet::new();
     let mut body = |thread: usize| {
