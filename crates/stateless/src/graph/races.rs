@@ -121,7 +121,8 @@ impl Graph {
     }
 
     /// Whether a thread's operation with this clock could go on if it came before an earlier event and all
-    /// that depends on that.
+    /// that depends on that. What else keeps it from going on, as other readers do a writer, stays before it (deviation 5 of
+    /// `dpor.rs`).
     fn reversible(&self, event: u32, last: usize, thread: ThreadId, taken: u32, clock: &[u32]) -> bool {
         let pending = self.threads[thread.index()].pending.get(taken as usize);
         if pending.is_some_and(|(_, gate)| gate.is_open()) {
