@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use selvedge_core::ThreadId;
+use selvedge_core::{ObjectId, ThreadId};
 
 use crate::graph::Graph;
 use crate::record::Record;
@@ -94,6 +94,27 @@ impl Words {
         changes.push(Change { event, difference, word });
     }
 
+    /// The word of an object, when all the steps before a range, none after it, and of those in it some are `inside` of what
+    /// has happened.
+    #[inline]
+    pub(crate) fn word_within(&self, object: usize, range: Range<u32>, inside: impl Fn(u32) -> bool) -> u64 {
+        let Some((initial, changes)) = self.objects[..self.known].get(object) else { return 0 };
+        let (before, after) = changes.split_at(changes.partition_point(|change| change.event < range.start));
+        let word = before.last().map_or(*initial, |change| change.word);
+        let after = after.iter().take_while(|change| change.event < range.end);
+        let after = after.filter(|change| inside(change.event));
+        after.fold(word, |word, change| word.wrapping_add(change.difference))
+    }
+
+    /// The steps of a range that changed an object, the last first.
+    pub(crate) fn changes_within(&self, object: usize, range: Range<u32>) -> impl Iterator<Item = u32> {
+        let changes =
+            self.objects[..self.known].get(object).map_or(&[][..], |(_, changes)| changes.as_slice());
+        let begin = changes.partition_point(|change| change.event < range.start);
+        let end = changes.partition_point(|change| change.event < range.end);
+        changes[begin..end].iter().rev().map(|change| change.event)
+    }
+
     pub(crate) fn signalled(&mut self, thread: ThreadId, event: u32, taken: u32) {
         self.signals[thread.index()].push((event, taken));
     }
@@ -125,17 +146,8 @@ impl Graph {
         if ended || line.creator.is_some_and(|event| !inside(event)) {
             return Status::Blocked;
         }
-        let word = |object: usize| {
-            let known = &self.words.objects[..self.words.known];
-            let Some((initial, changes)) = known.get(object) else { return 0 };
-            let (before, after) =
-                changes.split_at(changes.partition_point(|change| change.event < range.start));
-            let word = before.last().map_or(*initial, |change| change.word);
-            let after = after.iter().take_while(|change| change.event < range.end);
-            let after = after.filter(|change| inside(change.event));
-            after.fold(word, |word, change| word.wrapping_add(change.difference))
-        };
-        let condition = gate.object.is_none_or(|object| gate.allows(word(object.index())));
+        let word = |object: ObjectId| self.words.word_within(object.index(), range, &inside);
+        let condition = gate.object.is_none_or(|object| gate.allows(word(object)));
         let signalled = gate.hears_signals()
             && self.words.signals[thread.index()].iter().any(|(event, at)| *at == number && inside(*event));
         if gate.is_passed(condition, signalled) {

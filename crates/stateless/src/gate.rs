@@ -112,6 +112,17 @@ impl Gate {
         }
     }
 
+    /// How far a word is from one that it is open for; 0 if it is.
+    pub(crate) fn distance(&self, word: u64) -> u64 {
+        let bits = word & self.mask;
+        match self.test {
+            Test::Equal => bits.abs_diff(self.value),
+            Test::Different => u64::from(bits == self.value),
+            Test::Above => self.value.saturating_add(1).saturating_sub(bits),
+            Test::Below => bits.saturating_add(1).saturating_sub(self.value),
+        }
+    }
+
     /// Whether it is open, by whether the word allows it and whether the thread was signalled.
     #[inline]
     pub fn is_passed(&self, allowed: bool, signalled: bool) -> bool {

@@ -73,6 +73,8 @@ pub(crate) struct Graph {
     enabled_before: Vec<u64>,
     /// Clocks of operations that were not performed.
     extra: Vec<u32>,
+    /// What races are turned round with.
+    moved: Vec<u32>,
     scratch: Scratch,
 }
 
@@ -163,6 +165,7 @@ impl Graph {
         self.races.clear();
         self.reduced.clear();
         self.extra.clear();
+        self.moved.clear();
         self.threads.resize_with(threads, ThreadLine::default);
         for (index, line) in self.threads.iter_mut().enumerate() {
             line.name = record.name(ThreadId(index as u32));

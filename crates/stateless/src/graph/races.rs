@@ -4,6 +4,7 @@ use selvedge_core::{Access, Op, ThreadId, ThreadIter};
 
 use super::{Graph, NONE, Scratch, join};
 use crate::config::Status;
+use crate::gate::Gate;
 use crate::record::Pending;
 
 /// Which races to collect.
@@ -37,13 +38,29 @@ pub(crate) struct Race {
     pub(crate) thread: ThreadId,
     /// Where the clock of the second is.
     second: Option<u32>,
+    /// What else is moved behind the second operation when they change places: where it begins and ends in
+    /// [`Graph::moved`].
+    also: (u32, u32),
 }
 
 impl Race {
     /// A step and the next operation of another thread.
     pub(crate) fn between(event: u32, thread: ThreadId) -> Self {
-        Race { event, thread, second: None }
+        Race { event, thread, second: None, also: (0, 0) }
     }
+}
+
+/// The second operation of races that are looked for.
+struct Second<'a> {
+    thread: ThreadId,
+    /// How many steps the thread has taken before it.
+    taken: u32,
+    /// The thread's last event before it, or the one that created the thread.
+    before: Option<u32>,
+    /// The event that it is, or the number of events if it was not performed.
+    last: u32,
+    /// How many steps of each thread happened before it.
+    clock: &'a [u32],
 }
 
 /// Marks a clock that belongs to no event.
@@ -120,24 +137,75 @@ impl Graph {
         last
     }
 
-    /// Whether a thread's operation with this clock could go on if it came before an earlier event and all
-    /// that depends on that. What else keeps it from going on, as other readers do a writer, stays before it (deviation 5 of
-    /// `dpor.rs`).
-    fn reversible(&self, event: u32, last: usize, thread: ThreadId, taken: u32, clock: &[u32]) -> bool {
+    /// Whether a thread's operation could go on if it came before an earlier event and all that depends on that; if
+    /// need be before others as well, which are added to `moved`.
+    fn reversible(&self, event: u32, second: &Second<'_>, moved: &mut Vec<u32>) -> bool {
+        let Second { thread, taken, last, .. } = *second;
         let pending = self.threads[thread.index()].pending.get(taken as usize);
         if pending.is_some_and(|(_, gate)| gate.is_open()) {
             return true;
         }
-        let inside = |other: u32| {
-            let step = &self.events[other as usize];
-            if step.thread == thread {
-                return step.number < taken;
-            }
-            other < event
-                || step.number < clock[step.thread.index()]
-                    && !self.happens_before(event as usize, other as usize)
+        let inside = |other: u32| self.stays_before(other, event, second, &[]);
+        self.status_within(event..last, taken, thread, inside) != Status::Blocked
+            || pending.is_some_and(|(_, gate)| self.make_way(event, second, gate, moved))
+    }
+
+    /// Whether an event stays before the second operation of a race when the first event is moved behind it, and so are
+    /// others.
+    #[inline]
+    fn stays_before(&self, event: u32, first: u32, second: &Second<'_>, moved: &[u32]) -> bool {
+        let step = &self.events[event as usize];
+        if step.thread == second.thread {
+            return step.number < second.taken;
+        }
+        let is_moved = |by: u32| self.happens_before(by as usize, event as usize);
+        event < first
+            || step.number < second.clock[step.thread.index()]
+                && !is_moved(first)
+                && !moved.iter().any(|moved| is_moved(*moved))
+    }
+
+    /// What else has to come after an operation that is kept from coming before an earlier event: of the readers that keep
+    /// a writer out, it comes before all or before none. Says whether there is such a set, and adds it to `moved`. Only
+    /// later events are in it: the same set is found for the first of them.
+    fn make_way(&self, first: u32, second: &Second<'_>, gate: &Gate, moved: &mut Vec<u32>) -> bool {
+        let Some(object) = gate.object else { return false };
+        let (begin, range) = (moved.len(), first..second.last);
+        let distance = |moved: &[u32]| {
+            let inside = |other: u32| self.stays_before(other, first, second, moved);
+            gate.distance(self.words.word_within(object.index(), range.clone(), inside))
         };
-        self.status_within(event..last as u32, taken, thread, inside) != Status::Blocked
+        let happened_before = |other: u32| {
+            second.before.is_some_and(|before| self.happens_before(other as usize, before as usize))
+        };
+        // The last without which it is nearer to going on, again and again.
+        let mut left = distance(&[]);
+        while left > 0 {
+            let mut changes = self.words.changes_within(object.index(), first + 1..second.last);
+            let is_found = changes.any(|other| {
+                if happened_before(other) || !self.stays_before(other, first, second, &moved[begin..]) {
+                    return false;
+                }
+                moved.push(other);
+                let now = distance(&moved[begin..]);
+                let is_nearer = now < left;
+                if is_nearer {
+                    left = now;
+                } else {
+                    moved.pop();
+                }
+                is_nearer
+            });
+            if !is_found {
+                break;
+            }
+        }
+        let inside = |other: u32| self.stays_before(other, first, second, &moved[begin..]);
+        let status = self.status_within(range, second.taken, second.thread, inside);
+        if status == Status::Blocked {
+            moved.truncate(begin);
+        }
+        status != Status::Blocked
     }
 
     /// The dependent steps that nothing stands between: those that could change places with the thread's
@@ -146,6 +214,7 @@ impl Graph {
         let line = &self.threads[thread.index()];
         let taken_before = second.map_or(line.events.len(), |second| self.events[second].number as usize);
         let before = line.events[..taken_before].last().copied().or(line.creator);
+        let mut moved = std::mem::take(&mut self.moved);
         let Scratch { clock, races, .. } = &mut self.scratch;
         let (mut clock, mut found) = (std::mem::take(clock), std::mem::take(races));
         found.clear();
@@ -160,7 +229,8 @@ impl Graph {
                 taken_before as u32
             }
         };
-        let last = second.unwrap_or(self.events.len());
+        let last = second.unwrap_or(self.events.len()) as u32;
+        let operation = Second { thread, taken, before, last, clock: &clock };
         for other in (0..self.threads.len()).filter(|other| *other != thread.index()) {
             // Steps that happened before this thread's last one cannot change places with its next, and nor
             // can those before them.
@@ -168,14 +238,22 @@ impl Graph {
             if clock[other] == ordered {
                 continue;
             }
+            // What is moved with the last event that was accepted and needs that.
+            let mut with = (0, (0, 0));
             let accept = |event: u32| {
                 if self.events[event as usize].number < ordered {
                     return None;
                 }
-                Some(self.reversible(event, last, thread, taken, &clock))
+                let begin = moved.len();
+                let accepted = self.reversible(event, &operation, &mut moved);
+                if moved.len() > begin {
+                    with = with.max((event, (begin as u32, moved.len() as u32)));
+                }
+                Some(accepted)
             };
             if let Some(event) = self.last_dependent(other, op, accept) {
-                found.push(Race::between(event, thread));
+                let also = if with.0 == event { with.1 } else { (0, 0) };
+                found.push(Race { also, ..Race::between(event, thread) });
             }
         }
         let mut reduced = std::mem::take(&mut self.reduced);
@@ -197,6 +275,7 @@ impl Graph {
             reduced[begin..].iter_mut().for_each(|race| race.second = Some(clock));
         }
         self.reduced = reduced;
+        self.moved = moved;
         (self.scratch.clock, self.scratch.races) = (clock, found);
     }
 
@@ -233,7 +312,7 @@ impl Graph {
         independent.extend(self.threads.iter().map(|line| {
             let at = line.events.partition_point(|event| *event as usize <= first);
             let event = line.events.get(at).map(|event| *event as usize);
-            event.filter(|event| *event < last && !self.happens_before(first, *event))
+            event.filter(|event| *event < last && !self.is_moved(race, *event))
         }));
         let second = self.second_clock(race);
         let first_of = |thread: usize| {
@@ -254,6 +333,18 @@ impl Graph {
             (0..self.threads.len()).filter(|thread| first_of(*thread)).map(|thread| ThreadId(thread as u32)),
         );
         self.scratch.independent = independent;
+    }
+
+    /// What else is moved behind the second operation of a race when it and the first event change places.
+    pub(crate) fn moved_with(&self, race: &Race) -> &[u32] {
+        &self.moved[race.also.0 as usize..race.also.1 as usize]
+    }
+
+    /// Whether an event comes after the second operation of a race when that is turned round, as it depends on what is
+    /// moved.
+    fn is_moved(&self, race: &Race, event: usize) -> bool {
+        self.happens_before(race.event as usize, event)
+            || self.moved_with(race).iter().any(|moved| self.happens_before(*moved as usize, event))
     }
 
     /// What would happen before an operation, were it performed now.

@@ -22,7 +22,7 @@
 //!    need not depend on anything that they do.
 //! 7. A step that ended an execution depends on everything, and no decision that led there sleeps: two
 //!    accesses to a tracked cell that race belong to steps that need not conflict otherwise.
-//! 8. Deviation 5 of `dpor.rs`, by which something is missed.
+//! 8. Deviation 5 of `dpor.rs`.
 
 use selvedge_core::{Bounds, Measure};
 

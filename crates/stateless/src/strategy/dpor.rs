@@ -15,8 +15,8 @@
 //! 4. Of the first optimisation, backtracking only dependences in the transitive reduction: a failed attempt
 //!    to lock can hide a race between a lock and a later lock. Whether two steps can be reversed is found out
 //!    from the graph instead of from [`selvedge_core::Op::may_be_coenabled`].
-//! 5. **Something is missed here.** A writer that several readers of a lock keep out for good is not tried before them: its race with one of them at a time is
-//!    turned round, and the others still keep it out.
+//! 5. Where several steps together keep an operation from going on, as readers that never unlock do a writer, it comes
+//!    before all of them or before none: such a race is one with a set of steps, which change places with it together.
 
 use selvedge_core::Bounds;
 

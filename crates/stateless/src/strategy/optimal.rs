@@ -24,7 +24,7 @@
 //!    execution which is covered already; that is ended when every thread that could go on is asleep.
 //! 6. Races that an execution has in common with the one before are turned round again only where something is still
 //!    to be run: elsewhere, what was planned for them has been explored.
-//! 7. Deviation 5 of `dpor.rs`, by which something is missed.
+//! 7. Deviation 5 of `dpor.rs`.
 //!
 //! Under a fair bound on yields, what can be chosen in a state depends on how often other threads have yielded, so that
 //! an order may be reached only on some of the ways to it. As long as no thread is held back below a state, that

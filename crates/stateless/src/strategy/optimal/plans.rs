@@ -17,6 +17,8 @@ pub(super) struct TurnedRound {
     /// The thread of the second, and how many steps it had taken.
     thread: ThreadId,
     number: usize,
+    /// What else comes after the second then ([`Graph::moved_with`]).
+    moved: Box<[u32]>,
 }
 
 /// A sequence that is being put together from the steps after an event, and where in it each of these is.
@@ -33,16 +35,18 @@ fn draft_place(places: &[Option<usize>], event: usize, creator: Option<u32>) -> 
 }
 
 impl Optimal {
-    /// The steps after an event that do not depend on it.
-    fn draft_independent_of(&self, event: usize, draft: &mut Draft) {
+    /// The steps after an event that depend neither on it nor on what is moved with it.
+    fn draft_independent_of(&self, event: usize, moved: &[u32], draft: &mut Draft) {
         let Draft { sequence, places } = draft;
+        let is_moved = |other: usize| {
+            let depends_on = |on: usize| self.graph.happens_before(on, other);
+            depends_on(event) || moved.iter().any(|moved| depends_on(*moved as usize))
+        };
         // The threads of which a step is still to come that does not depend on it: once one does, all that follow do.
         let next = |line: &ThreadLine| {
             line.events.get(line.events.partition_point(|other| *other as usize <= event)).copied()
         };
-        let is_open = |line: &ThreadLine| {
-            next(line).is_some_and(|next| !self.graph.happens_before(event, next as usize))
-        };
+        let is_open = |line: &ThreadLine| next(line).is_some_and(|next| !is_moved(next as usize));
         let threads = self.graph.threads.iter().zip(0..);
         let mut open: ThreadSet =
             threads.filter(|(line, _)| is_open(line)).map(|(_, thread)| ThreadId(thread)).collect();
@@ -53,7 +57,7 @@ impl Optimal {
             if !open.contains(*thread) {
                 continue;
             }
-            if self.graph.happens_before(event, index) {
+            if is_moved(index) {
                 open.remove(*thread);
                 continue;
             }
@@ -88,8 +92,15 @@ impl Optimal {
         }
     }
 
-    /// Plans what follows from an event: the steps that do not depend on it, and then this one.
-    pub(super) fn plan(&mut self, event: usize, thread: ThreadId, number: usize, values: Vec<u32>) {
+    /// Plans what follows from an event: the steps that depend neither on it nor on what is moved with it, and then this one.
+    pub(super) fn plan(
+        &mut self,
+        event: usize,
+        moved: &[u32],
+        thread: ThreadId,
+        number: usize,
+        values: Vec<u32>,
+    ) {
         let line = &self.graph.threads[thread.index()];
         let Some((op, _)) = line.pending.get(number) else { return };
         let (op, name, creator) = (*op, line.name, line.creator);
@@ -97,7 +108,7 @@ impl Optimal {
         draft.sequence.steps.clear();
         draft.sequence.known = self.graph.words.known_after(event);
         draft.places.clear();
-        self.draft_independent_of(event, &mut draft);
+        self.draft_independent_of(event, moved, &mut draft);
         let op = self.expected(op, event, thread, &draft.sequence);
         let creator = draft_place(&draft.places, event, creator);
         draft.sequence.steps.push(Planned {
@@ -142,7 +153,7 @@ impl Optimal {
         });
         for race in &races {
             if !self.path[race.event].tree.is_empty() {
-                self.plan(race.event, race.thread, race.number, Vec::new());
+                self.plan(race.event, &race.moved, race.thread, race.number, Vec::new());
             }
         }
         self.races = races;
@@ -150,8 +161,9 @@ impl Optimal {
             let race = self.graph.reduced[index];
             let number = self.graph.second_number(&race);
             let (event, thread) = (race.event as usize, race.thread);
-            self.plan(event, thread, number, Vec::new());
-            self.races.push(TurnedRound { event, thread, number });
+            let moved: Box<[u32]> = self.graph.moved_with(&race).into();
+            self.plan(event, &moved, thread, number, Vec::new());
+            self.races.push(TurnedRound { event, thread, number, moved });
         }
     }
 
@@ -165,7 +177,7 @@ impl Optimal {
                 let mut values: Vec<u32> = choices.iter().map(|(value, _)| *value).collect();
                 for value in (0..arity).filter(|value| *value != chosen) {
                     values[at] = value;
-                    self.plan(event, thread, number as usize, values.clone());
+                    self.plan(event, &[], thread, number as usize, values.clone());
                 }
             }
         }
@@ -192,7 +204,7 @@ impl Optimal {
         if !node.racers.contains(&(thread, second.number)) {
             node.racers.push((thread, second.number));
         }
-        self.plan(first, second.thread, second.number as usize, values);
+        self.plan(first, &[], second.thread, second.number as usize, values);
     }
 
     /// Plans every thread that could have gone on instead of the step that ended the execution.
