@@ -533,3 +533,8 @@ fn time_is_not_carried_along_with_what_a_request_to_end_may_do() {
 fn a_writer_may_come_before_readers_that_never_unlock() {
     verify_each(&["rd 0|wr 0|rd 0", "rd 0|rd 0;yield 0|wr 0;rd 1|rd 0", "rd 0|wr 0|rd 0;rwunlock 0;rd 0"]);
 }
+
+#[test]
+fn a_thread_that_has_ended_may_be_sent_a_signal_before_it_is_joined() {
+    verify_each(&["|kill 2|sigwait 0;kill 1", "killall 0|queue 0;kill 2;queue 0|sigwait 0;kill 1"]);
+}

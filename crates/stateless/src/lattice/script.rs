@@ -133,8 +133,8 @@ pub(crate) struct Run<'a> {
 
 /// How an execution ends. From some decision on nothing was left to choose: one thread could go on, none yielded, and each
 /// step depends on the one before. Just before that one thread may have run until it could go on no longer, while another
-/// could have taken *floating* steps: joins of threads that have ended, which change nothing for anybody. These come right
-/// after it then, and what comes after them depends on the last step of that thread. So the states of the ending are those
+/// could have taken *floating* steps: joins of threads that have ended, which change nothing for anybody and depend on
+/// nothing that it did. These come right after it then, and what comes after them depends on the last step of that thread. So the states of the ending are those
 /// along the execution, each with some or all of the floating steps, and they all lead to the same end.
 #[derive(Clone, Debug)]
 struct Ending {
@@ -183,8 +183,13 @@ impl Ending {
             return ending;
         };
         ending.floating = ending.begin..end;
+        // A thread that has ended can still be sent a signal, for instance: a join does not float past that.
+        let passes = |at: usize| {
+            !points[ending.floating.clone()].iter().any(|join| join.op.conflicts_with(&points[at].op))
+        };
         while let Some(last) = ending.begin.checked_sub(1)
             && only(last, 1 << next.0) == Some(thread)
+            && passes(last)
         {
             ending.begin = last;
         }
