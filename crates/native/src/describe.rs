@@ -102,6 +102,7 @@ impl Words<'_> {
             op::SIGNAL_LOOK => "look for a signal of the system".into(),
             op::KILL => format!("send a signal to {name}"),
             op::EXIT => "exit".into(),
+            op::AT_EXIT => "register what is to be done at the exit".into(),
             op::DETACH => format!("detach {name}"),
             op::TEST_CANCEL => "look whether it is cancelled".into(),
             _ => "go on".into(),

@@ -94,7 +94,7 @@ impl Mirror {
 }
 
 /// The operations of the protocol, by their numbers.
-const KINDS: [OpKind; 38] = [
+const KINDS: [OpKind; 39] = [
     OpKind::Local,
     OpKind::End,
     OpKind::Join,
@@ -138,6 +138,8 @@ const KINDS: [OpKind; 38] = [
     OpKind::Unpark,
     // A look for signals of the system.
     OpKind::Park,
+    // What is registered for the exit: whoever exits sees what came before.
+    OpKind::Unpark,
 ];
 
 fn id(plus_one: u32) -> Option<ObjectId> {
@@ -250,6 +252,7 @@ mod tests {
             (op::TEST_CANCEL, OpKind::IsFinished),
             (op::DETACH, OpKind::Unpark),
             (op::SIGNAL_LOOK, OpKind::Park),
+            (op::AT_EXIT, OpKind::Unpark),
         ] {
             assert_eq!(KINDS[usize::from(number)], kind);
         }

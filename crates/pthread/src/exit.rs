@@ -14,7 +14,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::again;
-use crate::protocol::{Gate, Op, access, object, op};
+use crate::protocol::{Gate, Op, access, head, object, op, tag};
 use crate::runtime::{Phase, Runtime, is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
 use crate::sys::real;
@@ -46,6 +46,15 @@ impl Runtime {
             self.exit = self.new_object(object::PROCESS, 0, 0) + 1;
         }
         self.exit - 1
+    }
+
+    /// The object of calls of `exit`.
+    fn calls_object(&mut self) -> u32 {
+        if self.exit_call.object == 0 {
+            let word = if self.exit_call.thread == 0 { 0 } else { CALLED };
+            self.exit_call.object = self.new_object(object::PROCESS, word, 0) + 1;
+        }
+        self.exit_call.object - 1
     }
 
     /// A yield or a sleep, which is possible until the process is about to exit: then the thread is at rest. So its order
@@ -116,16 +125,77 @@ pub(crate) fn begin(frame: Frame) {
     }
     // If all others were joined, there is nobody whose exit could have been the first: it is no step.
     if !runtime.is_alone() || runtime.exit_call.thread != 0 {
-        if runtime.exit_call.object == 0 {
-            let word = if runtime.exit_call.thread == 0 { 0 } else { CALLED };
-            runtime.exit_call.object = runtime.new_object(object::PROCESS, word, 0) + 1;
-        }
-        let calls = runtime.exit_call.object - 1;
+        let calls = runtime.calls_object();
         visible_when(Op::on(op::EXIT, access::WRITE, calls), Gate::clear(calls, CALLED), frame);
         rt().set_word(calls, CALLED, 0);
+        // What came before others registered something is behind what was registered.
+        rt().log([head(tag::PUBLISH, 0), 0, u64::from(calls), 0, 0, 0, 0, 0]);
     }
     let call = &mut rt().exit_call;
     (call.thread, call.frame) = (me + 1, frame);
+}
+
+/// Something that is to be done at the exit is about to be registered: whether another thread exits before that matters, and
+/// of several who comes first.
+fn registers(frame: Frame) {
+    let runtime = rt();
+    if runtime.phase != Phase::Leaving && !runtime.is_alone() {
+        let calls = runtime.calls_object();
+        let operation = Op::on(op::AT_EXIT, access::WRITE, calls);
+        // Where the exit is under way, what is registered before its end is done.
+        visible(rt().leaving(operation), frame);
+    }
+}
+
+/// What `atexit` is made of, which is part of the program, and how destructors of C++'s statics are registered. These have an
+/// argument: the static. They are no steps: a library registers its own while it is loaded, where the loader must not be left.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn __cxa_atexit(
+    function: *const c_void,
+    argument: *mut c_void,
+    library: *mut c_void,
+) -> c_int {
+    if is_on() && argument.is_null() {
+        registers(frame!());
+    }
+    // SAFETY: passed on.
+    unsafe {
+        real!(c"__cxa_atexit", fn(*const c_void, *mut c_void, *mut c_void) -> c_int)(
+            function, argument, library,
+        )
+    }
+}
+
+/// What `at_quick_exit` is made of.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn __cxa_at_quick_exit(
+    function: *const c_void,
+    library: *mut c_void,
+) -> c_int {
+    if is_on() {
+        registers(frame!());
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"__cxa_at_quick_exit", fn(*const c_void, *mut c_void) -> c_int)(function, library) }
+}
+
+/// `on_exit`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn on_exit(function: *const c_void, argument: *mut c_void) -> c_int {
+    if is_on() {
+        registers(frame!());
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"on_exit", fn(*const c_void, *mut c_void) -> c_int)(function, argument) }
 }
 
 /// The process is to end: every other thread ends or comes to rest first. Returns when the caller may end it.

@@ -270,6 +270,8 @@ pub(crate) mod op {
     pub(crate) const DETACH: u8 = 36;
     /// Looking for signals of the system that were sent before.
     pub(crate) const SIGNAL_LOOK: u8 = 37;
+    /// Registering what is to be done at the exit.
+    pub(crate) const AT_EXIT: u8 = 38;
 
     /// Whether a switch after it is free.
     pub(crate) fn yields(kind: u8) -> bool {

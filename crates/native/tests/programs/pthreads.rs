@@ -417,10 +417,6 @@ fn generate(theme: Theme, seed: u64) -> Program {
             if lets_go && (number == 0 || !let_go.insert(number)) {
                 continue;
             }
-            // To register a handler of the exit is no step: whether another thread exits before is not always tried both ways.
-            if name == "atexit" && (thread > 0 || !statements.is_empty()) {
-                continue;
-            }
             // A second time limit that runs out while the process exits is what some strategies leave out.
             let is_timed = |name: &str| name.contains("timed") || name == "clockwait";
             if is_timed(name) && statements.iter().any(|statement: &String| is_timed(statement)) {
