@@ -35,6 +35,7 @@ typedef struct {
 static Statement statements[BODIES][STATEMENTS];
 static int lengths[BODIES], count;
 static pthread_mutex_t mutexes[OBJECTS];
+static pthread_rwlock_t rwlocks[OBJECTS];
 static pthread_cond_t condvars[OBJECTS];
 static pthread_t threads[BODIES];
 
@@ -53,7 +54,7 @@ PLAIN static int is(const char *name, const char *other) {
 
 PLAIN static void *run(void *argument) {
     int body = (int)(long)argument;
-    int held[OBJECTS] = {0}, mine[BODIES] = {0};
+    int held[OBJECTS] = {0}, reads[OBJECTS] = {0}, writes[OBJECTS] = {0}, mine[BODIES] = {0};
     long last = 0;
     int remembers = 0;
     for (int i = 0; i < lengths[body]; i++) {
@@ -72,6 +73,28 @@ PLAIN static void *run(void *argument) {
         } else if (is(name, "try-lock")) {
             value = pthread_mutex_trylock(&mutexes[n]) == 0;
             held[n] |= (int)value;
+            remembered = 1;
+        } else if (is(name, "read-lock")) {
+            // What the thread has for writing is refused.
+            reads[n] += pthread_rwlock_rdlock(&rwlocks[n]) == 0;
+        } else if (is(name, "read-unlock")) {
+            if (reads[n]) {
+                pthread_rwlock_unlock(&rwlocks[n]);
+                reads[n]--;
+            }
+        } else if (is(name, "try-read-lock")) {
+            value = pthread_rwlock_tryrdlock(&rwlocks[n]) == 0;
+            reads[n] += (int)value;
+            remembered = 1;
+        } else if (is(name, "write-lock")) {
+            writes[n] |= pthread_rwlock_wrlock(&rwlocks[n]) == 0;
+        } else if (is(name, "write-unlock")) {
+            if (writes[n])
+                pthread_rwlock_unlock(&rwlocks[n]);
+            writes[n] = 0;
+        } else if (is(name, "try-write-lock")) {
+            value = pthread_rwlock_trywrlock(&rwlocks[n]) == 0;
+            writes[n] |= (int)value;
             remembered = 1;
         } else if (is(name, "wait")) {
             if (held[n])
@@ -156,6 +179,7 @@ PLAIN int main(int words, char **arguments) {
     }
     for (int i = 0; i < OBJECTS; i++) {
         pthread_mutex_init(&mutexes[i], NULL);
+        pthread_rwlock_init(&rwlocks[i], NULL);
         pthread_cond_init(&condvars[i], NULL);
     }
     run(NULL);

@@ -217,6 +217,8 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn all(program: &str, yields: Option<u32>) -> Enumeration {
@@ -246,6 +248,57 @@ mod tests {
         let all = all("spawn 1; yield | ", None);
         // C before the yield preempts M; after the yield, or after M's end, it preempts nobody.
         assert_eq!(by_preemptions(&all), [2, 1]);
+    }
+
+    fn ends(program: &str) -> BTreeSet<End> {
+        all(program, None).runs.iter().map(|run| run.outcome.end).collect()
+    }
+
+    /// The writer is before or after each of the readers; if nobody unlocks, before both or never.
+    #[test]
+    fn readers_share_a_lock_and_writers_do_not() {
+        let unlocked = all(
+            "spawn 1; spawn 2; read-lock 0; read-unlock 0 | read-lock 0; read-unlock 0 \
+             | write-lock 0; write-unlock 0",
+            None,
+        );
+        assert_eq!(unlocked.orders_within(u32::MAX), 4);
+        let kept = all("spawn 1; spawn 2; read-lock 0 | read-lock 0 | write-lock 0", None);
+        assert_eq!(kept.orders_within(u32::MAX), 2);
+        assert!(kept.runs.iter().all(|run| run.outcome.end == End::Deadlock));
+    }
+
+    /// Readers see what writers did; only writers see what readers did.
+    #[test]
+    fn a_reader_is_not_after_another_reader() {
+        let race = BTreeSet::from([End::Race]);
+        let both = BTreeSet::from([End::Complete, End::Race]);
+        let none = BTreeSet::from([End::Complete]);
+        let one = |kind: &str, cell: &str| format!("{kind}-lock 0; {cell} 0; {kind}-unlock 0");
+        let ends = |one: String, other: String| ends(&format!("spawn 1; {one} | {other}"));
+        assert_eq!(ends(one("read", "write"), one("read", "write")), race);
+        assert_eq!(ends(one("read", "read"), one("read", "read")), none);
+        assert_eq!(ends(one("write", "write"), one("read", "read")), none);
+        assert_eq!(ends(one("read", "write"), one("write", "read")), none);
+        // An attempt that fails sees nothing, though it is a write to the lock.
+        assert_eq!(ends(one("read", "write"), "try-write-lock 0; read 0; write-unlock 0".into()), both);
+        assert_eq!(ends(one("write", "write"), "try-read-lock 0; read 0; read-unlock 0".into()), both);
+    }
+
+    #[test]
+    fn a_thread_is_in_its_own_way() {
+        let outcome = |program: &str| {
+            let all = all(program, None);
+            assert_eq!(all.runs.len(), 1, "{program}");
+            (all.runs[0].outcome.end, all.runs[0].outcome.registers[0].clone())
+        };
+        assert_eq!(outcome("read-lock 0; write-lock 0"), (End::Deadlock, vec![]));
+        let tries =
+            "read-lock 0; try-read-lock 0; read-unlock 0; try-write-lock 0; read-unlock 0; try-write-lock 0";
+        assert_eq!(outcome(tries), (End::Complete, vec![1, 0, 1]));
+        let again =
+            "write-lock 0; read-lock 0; write-lock 0; read-unlock 0; try-read-lock 0; try-write-lock 0";
+        assert_eq!(outcome(again), (End::Complete, vec![0, 0]));
     }
 
     #[test]

@@ -21,11 +21,13 @@ pub enum Theme {
     Mixed,
     /// Threads that the first one creates and joins, and that get in each other's way meanwhile.
     Joins,
+    /// Reader-writer locks, sometimes never unlocked, so that several readers keep a writer out together.
+    Readers,
 }
 
 impl Theme {
     /// Every theme.
-    pub const ALL: [Theme; 8] = [
+    pub const ALL: [Theme; 9] = [
         Theme::Atomics,
         Theme::Locks,
         Theme::Condvars,
@@ -34,6 +36,7 @@ impl Theme {
         Theme::Spins,
         Theme::Mixed,
         Theme::Joins,
+        Theme::Readers,
     ];
 }
 
@@ -67,14 +70,20 @@ impl Numbers {
 /// The program of a theme with this seed. Most have two or three threads with a few statements each, so that
 /// all their executions can be enumerated; some have four threads, or up to eight statements in one.
 pub fn generate(theme: Theme, seed: u64) -> Program {
+    // A theme after the eighth draws the numbers of another one's next seed, and makes something else of them.
     let mut numbers = Numbers(seed.wrapping_mul(8).wrapping_add(theme as u64));
-    if theme == Theme::Joins {
-        return joins(&mut numbers);
+    match theme {
+        Theme::Joins => return joins(&mut numbers),
+        Theme::Readers => {
+            let bodies = readers(&mut numbers);
+            return spawned(bodies, &mut numbers);
+        }
+        _ => {}
     }
     let count = [2, 2, 2, 3, 3, 4][numbers.below(6)];
     let most = if numbers.one_in(8) { 8 } else { 14 / count };
     let longest = [3, 4, 5, 6, 8][numbers.below(5)].min(most);
-    let mut bodies: Vec<Vec<Statement>> = (0..count)
+    let bodies = (0..count)
         .map(|body| {
             let fewest = usize::from(body > 0);
             let length = fewest + numbers.below(longest - fewest + 1);
@@ -86,7 +95,12 @@ pub fn generate(theme: Theme, seed: u64) -> Program {
             statements
         })
         .collect();
-    for child in (1..count).rev() {
+    spawned(bodies, &mut numbers)
+}
+
+/// A program of these bodies: each but the first is spawned by one before it, and half of them are joined.
+fn spawned(mut bodies: Vec<Vec<Statement>>, numbers: &mut Numbers) -> Program {
+    for child in (1..bodies.len()).rev() {
         let parent = if numbers.one_in(4) { numbers.below(child) } else { 0 };
         let join = numbers.one_in(2);
         let body = &mut bodies[parent];
@@ -107,7 +121,7 @@ fn snippet(theme: Theme, body: usize, count: usize, numbers: &mut Numbers, out: 
         other => other,
     };
     match theme {
-        Theme::Atomics | Theme::Mixed | Theme::Joins => atomics(numbers, out),
+        Theme::Atomics | Theme::Mixed | Theme::Joins | Theme::Readers => atomics(numbers, out),
         Theme::Locks => locks(numbers, out),
         Theme::Condvars => condvars(numbers, out),
         Theme::Threads => threads(body, count, numbers, out),
@@ -153,6 +167,72 @@ fn joins(numbers: &mut Numbers) -> Program {
     let workers = (1..count).map(|_| worker(numbers));
     let bodies = std::iter::once(first).chain(workers.collect::<Vec<_>>()).collect();
     Program { bodies }
+}
+
+/// The bodies of a program in which threads read and write under a lock or two. Most have three threads or four, as only
+/// then several can be in the way of one; they are the shorter for it.
+fn readers(numbers: &mut Numbers) -> Vec<Vec<Statement>> {
+    let count = [2, 3, 3, 3, 4][numbers.below(5)];
+    let has_cells = count < 4 && numbers.one_in(4);
+    // The last thread writes what the others read and keep: a search that begins with the first has to get it past them.
+    let keeps = !has_cells && numbers.one_in(2);
+    let body = |body: usize| {
+        let (fewest, most) = match (count, body) {
+            (2, _) => (1, 5),
+            (3, 0) => (0, 2),
+            (3, _) => (1, 3),
+            (_, 0) => (0, usize::from(numbers.one_in(3))),
+            _ => (1, if numbers.one_in(6) { 2 } else { 1 }),
+        };
+        // A cell is accessed between the lock and the unlock, and that is no step.
+        let length = fewest + numbers.below(most - fewest + 1) + if has_cells { 2 } else { 0 };
+        let mut statements = Vec::new();
+        while statements.len() < length {
+            match numbers.below(4) {
+                0 | 1 if has_cells => locked_cells(numbers, &mut statements),
+                0..=2 if keeps && body + 1 < count => statements.push(Statement::ReadLock(0)),
+                0..=2 if keeps => statements.push(Statement::WriteLock(0)),
+                _ => rwlocks(numbers, &mut statements),
+            }
+        }
+        // What is cut off in the middle is not unlocked either.
+        statements.truncate(length);
+        statements
+    };
+    (0..count).map(body).collect()
+}
+
+fn rwlocks(numbers: &mut Numbers, out: &mut Vec<Statement>) {
+    use Statement::{ReadLock, ReadUnlock, TryReadLock, TryWriteLock, WriteLock, WriteUnlock};
+    let lock = usize::from(numbers.one_in(5));
+    match numbers.below(12) {
+        0 | 1 => out.extend([ReadLock(lock), ReadUnlock(lock)]),
+        2 => out.extend([ReadLock(lock), Statement::Load(0), ReadUnlock(lock)]),
+        3 | 4 => out.extend([WriteLock(lock), WriteUnlock(lock)]),
+        5 => out.extend([WriteLock(lock), Statement::Add(0), WriteUnlock(lock)]),
+        6 => out.push(ReadLock(lock)),
+        7 => out.extend([TryReadLock(lock), ReadUnlock(lock)]),
+        8 => out.extend([TryWriteLock(lock), WriteUnlock(lock)]),
+        9 => out.extend([TryWriteLock(lock), Statement::AssertNot(1)]),
+        // One that writes what it reads already waits for ever.
+        10 => {
+            let second = if numbers.one_in(3) { WriteLock(lock) } else { ReadLock(1 - lock) };
+            out.extend([ReadLock(lock), second]);
+        }
+        _ => atomics(numbers, out),
+    }
+}
+
+/// What a lock guards; readers that write race with each other.
+fn locked_cells(numbers: &mut Numbers, out: &mut Vec<Statement>) {
+    use Statement::{Read, ReadLock, ReadUnlock, TryWriteLock, Write, WriteLock, WriteUnlock};
+    match numbers.below(6) {
+        0 | 1 => out.extend([ReadLock(0), Read(0), ReadUnlock(0)]),
+        2 => out.extend([ReadLock(0), Write(0), ReadUnlock(0)]),
+        3 => out.extend([TryWriteLock(0), Write(0), WriteUnlock(0)]),
+        4 => out.extend([WriteLock(0), WriteUnlock(0), Read(0)]),
+        _ => out.extend([WriteLock(0), Write(0), WriteUnlock(0)]),
+    }
 }
 
 fn atomics(numbers: &mut Numbers, out: &mut Vec<Statement>) {

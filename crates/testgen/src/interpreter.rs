@@ -8,7 +8,7 @@ use selvedge_stateless::{
     StopKind,
 };
 
-use crate::machine::{Local, Machine, Object, Performed};
+use crate::machine::{Local, Machine, Object, Performed, Until};
 use crate::program::Program;
 
 /// A program for the engine.
@@ -91,8 +91,9 @@ impl Interpretation<'_> {
         }
         let atomic =
             matches!(done.kind, OpKind::Load | OpKind::Store | OpKind::Rmw | OpKind::CompareExchange);
-        let takes =
-            matches!(done.kind, OpKind::Lock) || done.kind == OpKind::TryLock && op.access == Access::Write;
+        let locks =
+            matches!(done.kind, OpKind::Lock | OpKind::TryLock | OpKind::ReadLock | OpKind::TryReadLock);
+        let takes = locks && !done.refused;
         match (atomic, takes) {
             (true, _) => op.ordered(MemoryOrder::SeqCst),
             (_, true) => op.ordered(MemoryOrder::Acquire),
@@ -151,12 +152,15 @@ impl Execution for Interpretation<'_> {
         let (condition, signal, timed) = self.machine.waits_for(thread.index());
         let gate = match condition {
             None => Gate::OPEN,
-            Some((object, set)) => match self.objects.iter().position(|other| *other == object) {
-                Some(known) if set => Gate::set(ObjectId::new(known as u32), 1),
-                Some(known) => Gate::clear(ObjectId::new(known as u32), 1),
-                // Only after a failure are threads left where nobody has asked what they touch.
-                None => Gate::OPEN,
-            },
+            Some((object, until)) => {
+                let known = self.objects.iter().position(|other| *other == object);
+                match (known.map(|known| ObjectId::new(known as u32)), until) {
+                    (Some(object), Until::Set(mask)) => Gate::set(object, mask),
+                    (Some(object), Until::Clear(mask)) => Gate::clear(object, mask),
+                    // Only after a failure are threads left where nobody has asked what they touch.
+                    (None, _) => Gate::OPEN,
+                }
+            }
         };
         if signal { gate.and_signal().timed(timed) } else { gate.timed(timed) }
     }

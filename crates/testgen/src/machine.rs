@@ -14,6 +14,7 @@ use crate::race::Synchronisation;
 #[allow(missing_docs)] // Each is the thing it names.
 pub enum Object {
     Mutex(usize),
+    RwLock(usize),
     Condvar(usize),
     Atomic(usize),
     Cell(usize),
@@ -32,13 +33,15 @@ pub struct Performed {
     pub touches: Vec<(Object, Access)>,
     /// It went on because its time ran out.
     pub timed_out: bool,
+    /// It tried to take a lock and did not get it.
+    pub refused: bool,
     /// The value that it chose, if there was a choice.
     pub value: Option<u32>,
 }
 
 impl Performed {
     fn local(kind: OpKind) -> Self {
-        Performed { kind, touches: Vec::new(), timed_out: false, value: None }
+        Performed { kind, touches: Vec::new(), timed_out: false, refused: false, value: None }
     }
 
     /// Whether the thread lets others run by this step.
@@ -97,6 +100,7 @@ pub struct Machine<'p> {
     threads: Vec<Thread>,
     /// Who holds each mutex.
     mutexes: Vec<Option<usize>>,
+    rwlocks: Vec<RwLock>,
     /// Who waits on each condition variable, first come first.
     waiters: Vec<Vec<usize>>,
     atomics: Vec<i64>,
@@ -104,6 +108,27 @@ pub struct Machine<'p> {
     failure: Option<End>,
     raced: bool,
     accesses: Vec<Local>,
+}
+
+/// Who has a reader-writer lock.
+#[derive(Clone, Copy, Debug, Default)]
+struct RwLock {
+    writer: bool,
+    /// Read locks, of which a thread may have several.
+    readers: u64,
+}
+
+/// The word of a reader-writer lock: whether a writer has it, and above that the number of read locks.
+const WRITER: u64 = 1;
+const READER: u64 = 2;
+
+/// A condition on the word of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// It is 0 in the bits of the mask.
+    Clear(u64),
+    /// It is not.
+    Set(u64),
 }
 
 /// What a step did that is no operation.
@@ -127,6 +152,9 @@ struct Thread {
     at: usize,
     next: Next,
     held: Vec<usize>,
+    /// The reader-writer locks that it has for reading, as often as it has them, and for writing.
+    reads: Vec<usize>,
+    writes: Vec<usize>,
     registers: Vec<i64>,
     signalled: bool,
     token: bool,
@@ -156,6 +184,7 @@ impl<'p> Machine<'p> {
             race_mode,
             threads: Vec::new(),
             mutexes: vec![None; count],
+            rwlocks: vec![RwLock::default(); count],
             waiters: vec![Vec::new(); count],
             atomics: vec![0; count],
             synchronisation: Synchronisation::default(),
@@ -175,6 +204,8 @@ impl<'p> Machine<'p> {
             at: 0,
             next: if creator.is_none() { Next::Start } else { Next::Statement },
             held: Vec::new(),
+            reads: Vec::new(),
+            writes: Vec::new(),
             registers: Vec::new(),
             signalled: false,
             token: false,
@@ -215,6 +246,8 @@ impl<'p> Machine<'p> {
             }
             Next::Statement => match self.statement(thread) {
                 Statement::Lock(m) => self.mutexes[m].is_none(),
+                Statement::ReadLock(l) => !self.rwlocks[l].writer,
+                Statement::WriteLock(l) => !self.rwlocks[l].writer && self.rwlocks[l].readers == 0,
                 Statement::Park => state.token,
                 Statement::Join(body) => {
                     self.thread_of(body).is_some_and(|child| self.threads[child].next == Next::Ended)
@@ -235,23 +268,25 @@ impl<'p> Machine<'p> {
             }
     }
 
-    /// What a thread waits for: an object and whether its word must be 1 rather than 0; whether it needs a
-    /// signal; and whether it may go on without either when its time runs out.
-    pub(crate) fn waits_for(&self, thread: usize) -> (Option<(Object, bool)>, bool, bool) {
+    /// What a thread waits for: an object and what its word must be; whether it needs a signal; and whether it
+    /// may go on without either when its time runs out.
+    pub(crate) fn waits_for(&self, thread: usize) -> (Option<(Object, Until)>, bool, bool) {
         let body = self.threads[thread].body;
         match self.threads[thread].next {
             Next::Start | Next::SpinYield | Next::End | Next::Ended => (None, false, false),
             Next::Wake { timed } => match self.statement(thread) {
                 Statement::Wait(c) | Statement::WaitTimeout(c) => {
-                    (Some((Object::Mutex(c), false)), true, timed)
+                    (Some((Object::Mutex(c), Until::Clear(1))), true, timed)
                 }
                 _ => unreachable!("only a wait wakes"),
             },
             Next::Statement => match self.statement(thread) {
-                Statement::Lock(m) => (Some((Object::Mutex(m), false)), false, false),
-                Statement::Park => (Some((Object::Token(body), true)), false, false),
-                Statement::ParkTimeout => (Some((Object::Token(body), true)), false, true),
-                Statement::Join(body) => (Some((Object::Thread(body), true)), false, false),
+                Statement::Lock(m) => (Some((Object::Mutex(m), Until::Clear(1))), false, false),
+                Statement::ReadLock(l) => (Some((Object::RwLock(l), Until::Clear(WRITER))), false, false),
+                Statement::WriteLock(l) => (Some((Object::RwLock(l), Until::Clear(u64::MAX))), false, false),
+                Statement::Park => (Some((Object::Token(body), Until::Set(1))), false, false),
+                Statement::ParkTimeout => (Some((Object::Token(body), Until::Set(1))), false, true),
+                Statement::Join(body) => (Some((Object::Thread(body), Until::Set(1))), false, false),
                 _ => (None, false, false),
             },
         }
@@ -262,9 +297,14 @@ impl<'p> Machine<'p> {
         self.threads[thread].signalled
     }
 
-    /// 1 for a mutex that is held, a thread that has ended, a token that is there; otherwise 0.
+    /// Who has a reader-writer lock; 1 for a mutex that is held, a thread that has ended, a token that is there;
+    /// otherwise 0.
     pub(crate) fn word(&self, object: Object) -> u64 {
         u64::from(match object {
+            Object::RwLock(l) => {
+                let RwLock { writer, readers } = self.rwlocks[l];
+                return if writer { WRITER } else { readers * READER };
+            }
             Object::Mutex(m) => self.mutexes[m].is_some(),
             Object::Thread(body) => {
                 self.thread_of(body).is_some_and(|thread| self.threads[thread].next == Next::Ended)
@@ -342,6 +382,12 @@ impl<'p> Machine<'p> {
                     Statement::Lock(m) => (OpKind::Lock, Object::Mutex(m), Access::Write),
                     Statement::Unlock(m) => (OpKind::Unlock, Object::Mutex(m), Access::Write),
                     Statement::TryLock(m) => (OpKind::TryLock, Object::Mutex(m), Access::Write),
+                    Statement::ReadLock(l) => (OpKind::ReadLock, Object::RwLock(l), Access::Read),
+                    Statement::ReadUnlock(l) => (OpKind::ReadUnlock, Object::RwLock(l), Access::Read),
+                    Statement::TryReadLock(l) => (OpKind::TryReadLock, Object::RwLock(l), Access::Read),
+                    Statement::WriteLock(l) => (OpKind::Lock, Object::RwLock(l), Access::Write),
+                    Statement::WriteUnlock(l) => (OpKind::Unlock, Object::RwLock(l), Access::Write),
+                    Statement::TryWriteLock(l) => (OpKind::TryLock, Object::RwLock(l), Access::Write),
                     Statement::Wait(c) | Statement::WaitTimeout(c) => {
                         (OpKind::Wait, Object::Condvar(c), Access::Write)
                     }
@@ -375,7 +421,7 @@ impl<'p> Machine<'p> {
                 (kind, touches)
             }
         };
-        Performed { kind, touches, timed_out: false, value: None }
+        Performed { touches, ..Performed::local(kind) }
     }
 
     /// Lets an enabled thread take its next step, with a value if it has to choose one.
@@ -460,11 +506,50 @@ impl<'p> Machine<'p> {
             Statement::TryLock(m) => {
                 let free = self.mutexes[m].is_none();
                 remember = Some(i64::from(free));
+                done.refused = !free;
                 if free {
                     self.mutexes[m] = Some(thread);
                     self.threads[thread].held.push(m);
                 }
                 (OpKind::TryLock, Object::Mutex(m), if free { Access::Write } else { Access::Read })
+            }
+            Statement::ReadLock(l) => {
+                self.read_lock(thread, l);
+                (OpKind::ReadLock, Object::RwLock(l), Access::Read)
+            }
+            Statement::ReadUnlock(l) => {
+                self.rwlocks[l].readers -= 1;
+                let reads = &mut self.threads[thread].reads;
+                let place = reads.iter().position(|held| *held == l).expect("it makes sense");
+                reads.remove(place);
+                (OpKind::ReadUnlock, Object::RwLock(l), Access::Read)
+            }
+            Statement::TryReadLock(l) => {
+                done.refused = self.rwlocks[l].writer;
+                remember = Some(i64::from(!done.refused));
+                if !done.refused {
+                    self.read_lock(thread, l);
+                }
+                (OpKind::TryReadLock, Object::RwLock(l), Access::Read)
+            }
+            Statement::WriteLock(l) => {
+                self.write_lock(thread, l);
+                (OpKind::Lock, Object::RwLock(l), Access::Write)
+            }
+            Statement::WriteUnlock(l) => {
+                self.rwlocks[l].writer = false;
+                self.threads[thread].writes.retain(|held| *held != l);
+                (OpKind::Unlock, Object::RwLock(l), Access::Write)
+            }
+            Statement::TryWriteLock(l) => {
+                let RwLock { writer, readers } = self.rwlocks[l];
+                done.refused = writer || readers > 0;
+                remember = Some(i64::from(!done.refused));
+                if !done.refused {
+                    self.write_lock(thread, l);
+                }
+                // That readers have it depends on what they do, and they only read: then it stays a write.
+                (OpKind::TryLock, Object::RwLock(l), if writer { Access::Read } else { Access::Write })
             }
             Statement::Wait(c) | Statement::WaitTimeout(c) => {
                 self.mutexes[c] = None;
@@ -560,6 +645,16 @@ impl<'p> Machine<'p> {
         Next::Statement
     }
 
+    fn read_lock(&mut self, thread: usize, lock: usize) {
+        self.rwlocks[lock].readers += 1;
+        self.threads[thread].reads.push(lock);
+    }
+
+    fn write_lock(&mut self, thread: usize, lock: usize) {
+        self.rwlocks[lock].writer = true;
+        self.threads[thread].writes.push(lock);
+    }
+
     /// Brings a thread to its next operation.
     fn advance(&mut self, thread: usize) {
         self.threads[thread].next = Next::Statement;
@@ -573,6 +668,9 @@ impl<'p> Machine<'p> {
                 Statement::Unlock(m) | Statement::Wait(m) | Statement::WaitTimeout(m) => {
                     state.held.contains(&m)
                 }
+                Statement::ReadUnlock(l) => state.reads.contains(&l),
+                Statement::WriteUnlock(l) => state.writes.contains(&l),
+                Statement::ReadLock(l) | Statement::WriteLock(l) => !state.writes.contains(&l),
                 Statement::Join(child) => state.children.iter().any(|(body, _)| *body == child),
                 Statement::Unpark(other) => {
                     state.children.iter().any(|(body, _)| *body == other)

@@ -8,6 +8,10 @@ use std::str::FromStr;
 /// A statement that makes no sense where it stands (unlocking a mutex that the thread does not hold, joining
 /// a thread that it did not spawn) does nothing and is no step. Whether it makes sense depends on nothing
 /// but what the thread itself has done.
+///
+/// Reader-writer locks prefer neither readers nor writers. A thread may read-lock what it reads already, as often as it
+/// likes; to write-lock that keeps it waiting for ever. To lock what it has for writing makes no sense: pthreads have an
+/// error for it, and other locks wait for ever. Trying is always a step, whatever the thread holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Statement {
     /// Takes a mutex, and keeps it until it is unlocked, for ever if it never is.
@@ -16,6 +20,18 @@ pub enum Statement {
     Unlock(usize),
     /// Takes a mutex if it is free; remembers 1 if it was.
     TryLock(usize),
+    /// Takes a reader-writer lock for reading, and keeps it until it is unlocked as often.
+    ReadLock(usize),
+    /// Gives it back for reading, once.
+    ReadUnlock(usize),
+    /// Takes a reader-writer lock for writing.
+    WriteLock(usize),
+    /// Gives it back for writing.
+    WriteUnlock(usize),
+    /// Takes a reader-writer lock for reading if nobody writes; remembers 1 if so.
+    TryReadLock(usize),
+    /// Takes a reader-writer lock for writing if nobody has it; remembers 1 if so.
+    TryWriteLock(usize),
     /// Waits on a condition variable, whose mutex is the one with the same number.
     Wait(usize),
     /// The same with a time limit; remembers 1 if it ran out.
@@ -80,6 +96,12 @@ impl Program {
             Statement::Lock(n)
             | Statement::Unlock(n)
             | Statement::TryLock(n)
+            | Statement::ReadLock(n)
+            | Statement::ReadUnlock(n)
+            | Statement::WriteLock(n)
+            | Statement::WriteUnlock(n)
+            | Statement::TryReadLock(n)
+            | Statement::TryWriteLock(n)
             | Statement::Wait(n)
             | Statement::WaitTimeout(n)
             | Statement::NotifyOne(n)
@@ -104,6 +126,12 @@ impl fmt::Display for Statement {
             Statement::Lock(m) => write!(f, "lock {m}"),
             Statement::Unlock(m) => write!(f, "unlock {m}"),
             Statement::TryLock(m) => write!(f, "try-lock {m}"),
+            Statement::ReadLock(l) => write!(f, "read-lock {l}"),
+            Statement::ReadUnlock(l) => write!(f, "read-unlock {l}"),
+            Statement::WriteLock(l) => write!(f, "write-lock {l}"),
+            Statement::WriteUnlock(l) => write!(f, "write-unlock {l}"),
+            Statement::TryReadLock(l) => write!(f, "try-read-lock {l}"),
+            Statement::TryWriteLock(l) => write!(f, "try-write-lock {l}"),
             Statement::Wait(c) => write!(f, "wait {c}"),
             Statement::WaitTimeout(c) => write!(f, "wait-timeout {c}"),
             Statement::NotifyOne(c) => write!(f, "notify-one {c}"),
@@ -169,6 +197,12 @@ impl FromStr for Statement {
             "lock" => (1, Statement::Lock(n)),
             "unlock" => (1, Statement::Unlock(n)),
             "try-lock" => (1, Statement::TryLock(n)),
+            "read-lock" => (1, Statement::ReadLock(n)),
+            "read-unlock" => (1, Statement::ReadUnlock(n)),
+            "write-lock" => (1, Statement::WriteLock(n)),
+            "write-unlock" => (1, Statement::WriteUnlock(n)),
+            "try-read-lock" => (1, Statement::TryReadLock(n)),
+            "try-write-lock" => (1, Statement::TryWriteLock(n)),
             "wait" => (1, Statement::Wait(n)),
             "wait-timeout" => (1, Statement::WaitTimeout(n)),
             "notify-one" => (1, Statement::NotifyOne(n)),

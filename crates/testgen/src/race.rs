@@ -19,6 +19,8 @@ pub(crate) struct Synchronisation {
     last: BTreeMap<usize, usize>,
     /// The steps that published through an object what is now there to be seen.
     published: BTreeMap<Object, Vec<usize>>,
+    /// The steps by which readers gave a lock back, which only writers see.
+    read: BTreeMap<Object, Vec<usize>>,
     /// The accesses to each cell, and whether they wrote.
     accesses: BTreeMap<usize, Vec<(usize, bool)>>,
 }
@@ -44,9 +46,13 @@ impl Synchronisation {
         // Which object it sees, which it publishes through, and whether what was published stays.
         let first = done.touches.first().copied();
         let (sees, publishes, keeps) = match (done.kind, first) {
-            (OpKind::Lock | OpKind::Join | OpKind::Load, Some((object, _))) => (Some(object), None, false),
-            // One that fails, or whose time ran out, only reads.
-            (OpKind::TryLock | OpKind::Park, Some((object, Access::Write))) => (Some(object), None, false),
+            _ if done.refused => (None, None, false),
+            (OpKind::Lock | OpKind::TryLock | OpKind::Join | OpKind::Load, Some((object, _))) => {
+                (Some(object), None, false)
+            }
+            (OpKind::ReadLock | OpKind::TryReadLock, Some((object, _))) => (Some(object), None, false),
+            // One whose time ran out only reads.
+            (OpKind::Park, Some((object, Access::Write))) => (Some(object), None, false),
             (OpKind::Unlock | OpKind::Store | OpKind::End, Some((object, _))) => (None, Some(object), false),
             (OpKind::Unpark, Some((object, _))) => (None, Some(object), true),
             (OpKind::Rmw | OpKind::CompareExchange, Some((object, Access::Write))) => {
@@ -57,8 +63,14 @@ impl Synchronisation {
             (OpKind::Wake, _) => (Some(done.touches[1].0), None, false),
             _ => (None, None, false),
         };
-        let seen = sees.and_then(|object| self.published.get(&object).cloned()).unwrap_or_default();
+        let mut seen = sees.and_then(|object| self.published.get(&object).cloned()).unwrap_or_default();
+        if let (OpKind::Lock | OpKind::TryLock, Some(object)) = (done.kind, sees) {
+            seen.extend(self.read.get(&object).into_iter().flatten());
+        }
         let node = self.add(thread, seen);
+        if let (OpKind::ReadUnlock, Some((object, _))) = (done.kind, first) {
+            self.read.entry(object).or_default().push(node);
+        }
         if let Some(object) = publishes {
             let published = self.published.entry(object).or_default();
             if !keeps {

@@ -176,6 +176,16 @@ fn cells_in_race_mode() {
 }
 
 #[test]
+fn readers() {
+    verify_theme(Theme::Readers, false, 20);
+}
+
+#[test]
+fn readers_in_race_mode() {
+    verify_theme(Theme::Readers, true, 10);
+}
+
+#[test]
 fn spins() {
     verify_theme(Theme::Spins, false, 20);
 }

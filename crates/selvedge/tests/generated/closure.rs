@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use selvedge::cell::UnsafeCell;
 use selvedge::sync::atomic::{AtomicI64, Ordering::SeqCst};
-use selvedge::sync::{Condvar, Mutex};
+use selvedge::sync::{Condvar, Mutex, RwLock};
 use selvedge::thread::{self, JoinHandle, Thread};
 use selvedge_testgen::{Program, Statement};
 
@@ -19,6 +19,7 @@ struct World {
     program: Arc<Program>,
     log: Log,
     mutexes: Vec<Mutex<()>>,
+    rwlocks: Vec<RwLock<()>>,
     condvars: Vec<Condvar>,
     atomics: Vec<AtomicI64>,
     cells: Vec<UnsafeCell<()>>,
@@ -39,6 +40,7 @@ pub(crate) fn closure(program: &Program, log: &Log) -> impl Fn() + Send + Sync +
             program: program.clone(),
             log: log.clone(),
             mutexes: (0..count).map(|_| Mutex::new(())).collect(),
+            rwlocks: (0..count).map(|_| RwLock::new(())).collect(),
             condvars: (0..count).map(|_| Condvar::new()).collect(),
             atomics: (0..count).map(|_| AtomicI64::new(0)).collect(),
             cells: (0..count).map(|_| UnsafeCell::new(())).collect(),
@@ -48,11 +50,12 @@ pub(crate) fn closure(program: &Program, log: &Log) -> impl Fn() + Send + Sync +
     }
 }
 
-/// Runs the statements of a body. Guards are kept where unwinding does not drop them: a mutex that the
+/// Runs the statements of a body. Guards are kept where unwinding does not drop them: a lock that the
 /// program does not unlock stays locked.
 fn run(world: &Arc<World>, body: usize, creator: Option<usize>) {
     world.threads.lock().unwrap()[body] = Some(thread::current());
     let mut guards = BTreeMap::new();
+    let (mut readers, mut writers) = (BTreeMap::<usize, Vec<_>>::new(), BTreeMap::new());
     let mut children: BTreeMap<usize, JoinHandle<()>> = BTreeMap::new();
     let mut last = None;
     let limit = Duration::from_millis(1);
@@ -71,6 +74,37 @@ fn run(world: &Arc<World>, body: usize, creator: Option<usize>) {
                 let guard = world.mutexes[m].try_lock().ok();
                 let taken = guard.is_some();
                 guards.extend(guard.map(|guard| (m, ManuallyDrop::new(guard))));
+                Some(i64::from(taken))
+            }
+            Statement::ReadLock(l) => {
+                if !writers.contains_key(&l) {
+                    let guard = world.rwlocks[l].read().unwrap();
+                    readers.entry(l).or_default().push(ManuallyDrop::new(guard));
+                }
+                None
+            }
+            Statement::ReadUnlock(l) => {
+                drop(readers.entry(l).or_default().pop().map(ManuallyDrop::into_inner));
+                None
+            }
+            Statement::TryReadLock(l) => {
+                let guard = world.rwlocks[l].try_read().ok();
+                let taken = guard.is_some();
+                readers.entry(l).or_default().extend(guard.map(ManuallyDrop::new));
+                Some(i64::from(taken))
+            }
+            Statement::WriteLock(l) => {
+                writers.entry(l).or_insert_with(|| ManuallyDrop::new(world.rwlocks[l].write().unwrap()));
+                None
+            }
+            Statement::WriteUnlock(l) => {
+                drop(writers.remove(&l).map(ManuallyDrop::into_inner));
+                None
+            }
+            Statement::TryWriteLock(l) => {
+                let guard = world.rwlocks[l].try_write().ok();
+                let taken = guard.is_some();
+                writers.extend(guard.map(|guard| (l, ManuallyDrop::new(guard))));
                 Some(i64::from(taken))
             }
             Statement::Wait(c) => {

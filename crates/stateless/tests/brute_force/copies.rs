@@ -189,7 +189,7 @@ impl Execution for Led<'_> {
 fn with_help_it_finds_the_same() {
     for strategy in [Named::CbPor, Named::Optimal] {
         let mut helpers = 0;
-        for theme in [Theme::Atomics, Theme::Locks, Theme::Threads, Theme::Mixed] {
+        for theme in [Theme::Atomics, Theme::Locks, Theme::Threads, Theme::Mixed, Theme::Readers] {
             for seed in 0..12 {
                 let states = [usize::MAX, 400][seed as usize % 2];
                 let told = Parameters { states, ..Parameters::bounded(4) };
@@ -242,6 +242,7 @@ fn with_copies_it_finds_the_same() {
             Theme::Cells,
             Theme::Joins,
             Theme::Mixed,
+            Theme::Readers,
         ] {
             for seed in 0..20 * times {
                 // In little memory what is forgotten must be the same too.

@@ -130,6 +130,16 @@ fn cells_in_race_mode() {
 }
 
 #[test]
+fn readers() {
+    verify_theme(Theme::Readers, "plain", 300);
+}
+
+#[test]
+fn readers_in_race_mode() {
+    verify_theme(Theme::Readers, "race-mode", 60);
+}
+
+#[test]
 fn mixed() {
     verify_theme(Theme::Mixed, "plain", 500);
 }

@@ -110,7 +110,7 @@ fn failures(theme: Theme, flaw: Flaw) -> (usize, usize) {
 
 #[test]
 fn a_search_without_a_flaw_passes() {
-    for theme in [Theme::Atomics, Theme::Locks, Theme::Condvars, Theme::Threads] {
+    for theme in [Theme::Atomics, Theme::Locks, Theme::Condvars, Theme::Threads, Theme::Readers] {
         let (failed, compared) = failures(theme, Flaw::None);
         assert_eq!(failed, 0, "{theme:?}");
         assert!(compared > 10);
@@ -122,6 +122,8 @@ fn every_flaw_is_caught() {
     for (theme, flaw) in [
         (Theme::Locks, Flaw::DropsFreeSwitches),
         (Theme::Locks, Flaw::ChargesFreeSwitches),
+        (Theme::Readers, Flaw::DropsFreeSwitches),
+        (Theme::Readers, Flaw::ChargesFreeSwitches),
         (Theme::Threads, Flaw::DropsFreeSwitches),
         (Theme::Threads, Flaw::ChargesFreeSwitches),
         (Theme::Threads, Flaw::DropsValues),

@@ -150,7 +150,9 @@ fn what_another_search_has_run_is_taken_over() {
     for (kind, second) in KINDS.iter().flat_map(|kind| kind.iter().map(move |second| (kind, *second))) {
         let mut all = [0; 3];
         for first in kind.iter() {
-            for theme in [Theme::Atomics, Theme::Locks, Theme::Condvars, Theme::Threads, Theme::Cells] {
+            for theme in
+                [Theme::Atomics, Theme::Locks, Theme::Condvars, Theme::Threads, Theme::Cells, Theme::Readers]
+            {
                 for seed in 0..20 {
                     let counts = compare(*first, second, theme, seed);
                     all.iter_mut().zip(counts).for_each(|(all, count)| *all += count);

@@ -58,8 +58,15 @@ fn verify_theme(theme: Theme, limits: Limits, programs: u64, property: fn(&Case)
     assert!(verified * enough >= programs * times, "most programs must be small enough to enumerate");
 }
 
-const THEMES: [Theme; 6] =
-    [Theme::Atomics, Theme::Locks, Theme::Condvars, Theme::Threads, Theme::Cells, Theme::Mixed];
+const THEMES: [Theme; 7] = [
+    Theme::Atomics,
+    Theme::Locks,
+    Theme::Condvars,
+    Theme::Threads,
+    Theme::Cells,
+    Theme::Mixed,
+    Theme::Readers,
+];
 
 fn verify_all(limits: Limits, programs: u64, property: fn(&Case) -> Verified) {
     for theme in THEMES {
@@ -85,6 +92,15 @@ fn bpor_reaches_every_local_state_within_the_preemption_bound() {
 #[test]
 fn bpor_without_the_optimisations() {
     verify_all(LIMITS, 12, |case| case.bpor(false));
+}
+
+/// Several readers keep a writer out together, and it has to come before all of them.
+#[test]
+fn a_writer_gets_past_several_readers() {
+    verify_theme(Theme::Readers, LIMITS, 100, |case| case.dpor(true));
+    verify_theme(Theme::Readers, LIMITS, 60, |case| case.dpor(false));
+    verify_theme(Theme::Readers, LIMITS, 60, |case| case.bpor(true));
+    verify_theme(Theme::Readers, LIMITS, 40, |case| case.bpor(false));
 }
 
 #[test]

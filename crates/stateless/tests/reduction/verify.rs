@@ -64,10 +64,17 @@ fn went_to_the_end(run: &Run) -> bool {
 /// Whether what a statement does to its object depends on the state that it is performed in, or it may be the first
 /// to touch an object after other steps of its thread.
 fn cannot_be_told_before(statement: &Statement) -> bool {
-    use Statement::{Exchange, NotifyAll, NotifyOne, ParkTimeout, TryLock, Wait, WaitTimeout};
+    use Statement::{Exchange, NotifyAll, NotifyOne, ParkTimeout, TryLock, TryWriteLock, Wait, WaitTimeout};
     matches!(
         statement,
-        Exchange(..) | TryLock(_) | NotifyOne(_) | NotifyAll(_) | ParkTimeout | Wait(_) | WaitTimeout(_)
+        Exchange(..)
+            | TryLock(_)
+            | TryWriteLock(_)
+            | NotifyOne(_)
+            | NotifyAll(_)
+            | ParkTimeout
+            | Wait(_)
+            | WaitTimeout(_)
     )
 }
 
