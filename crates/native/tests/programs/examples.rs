@@ -107,6 +107,7 @@ fn every_strategy_tells_orders_with_the_exit_apart() {
         "sleeps_at_exit.c",
         "stops_at_exit.cpp",
         "stuck_at_exit.c",
+        "late_handler.c",
     ] {
         check(&format!("examples/{name}"), &["bpor", "dpor", "optimal"]);
     }

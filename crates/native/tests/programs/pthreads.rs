@@ -534,3 +534,8 @@ fn a_writer_may_come_before_readers_that_never_unlock() {
 fn a_thread_that_has_ended_may_be_sent_a_signal_before_it_is_joined() {
     verify_each(&["|kill 2|sigwait 0;kill 1", "killall 0|queue 0;kill 2;queue 0|sigwait 0;kill 1"]);
 }
+
+#[test]
+fn a_handler_of_the_exit_may_be_registered_too_late() {
+    verify_each(&["|atexit 0", "exit 0|atexit 0;add 0|atexit 0"]);
+}
