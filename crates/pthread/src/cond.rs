@@ -89,7 +89,7 @@ pub(crate) fn wait_on(object: u32, mutex: u32, deadline: Option<u64>, frame: Fra
         runtime.take_waiter(object, |_, thread| thread as usize == me);
         runtime.pass_time(deadline.unwrap_or(0));
     } else {
-        runtime.performed.access = access::READ;
+        runtime.performs(access::READ);
     }
     if locks_later {
         let operation = Op::on(op::LOCK, access::WRITE, mutex).ordered(order::ACQUIRE);
@@ -134,7 +134,7 @@ pub(crate) fn notify_on(object: u32, all: bool, frame: Frame) {
     let runtime = rt();
     let waiting = runtime.waiters(object);
     if waiting == 0 {
-        runtime.performed.access = access::READ;
+        runtime.performs(access::READ);
         runtime.note = note::NOBODY_WAITS;
         return;
     }

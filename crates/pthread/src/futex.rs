@@ -44,7 +44,7 @@ fn wait(at: *const u32, expected: u32, deadline: Option<u64>, frame: Frame) -> c
     let runtime = rt();
     (runtime.note, runtime.number) = (note::NUMBER, u64::from(value));
     if value != expected {
-        runtime.performed.access = access::READ;
+        runtime.performs(access::READ);
         return fail(EAGAIN);
     }
     let me = runtime.current;
@@ -58,7 +58,7 @@ fn wait(at: *const u32, expected: u32, deadline: Option<u64>, frame: Frame) -> c
         runtime.pass_time(deadline.unwrap_or(0));
         return fail(ETIMEDOUT);
     }
-    runtime.performed.access = access::READ;
+    runtime.performs(access::READ);
     0
 }
 
@@ -69,7 +69,7 @@ fn wake(at: *const u32, most: u32, frame: Frame) -> c_long {
     visible(Op::on(kind, access::WRITE, object), frame);
     let waiting = rt().waiters(object);
     if waiting == 0 {
-        rt().performed.access = access::READ;
+        rt().performs(access::READ);
         rt().note = note::NOBODY_WAITS;
     }
     let woken = most.min(waiting);

@@ -160,7 +160,7 @@ pub(crate) fn try_object(object: u32, frame: Frame) -> c_int {
     visible(Op::on(op::TRY_LOCK, access::WRITE, object), frame);
     let runtime = rt();
     if runtime.object(object).word & LOCKED != 0 {
-        runtime.performed.access = access::READ;
+        runtime.performs(access::READ);
         runtime.note = note::BUSY;
         return EBUSY;
     }

@@ -39,7 +39,7 @@ fn once(control: *mut u32, routine: Routine, frame: Frame) {
     visible_when(Op::on(op::ONCE_ENTER, how, object), Gate::clear(object, RUNNING), frame);
     let runtime = rt();
     if runtime.object(object).word == DONE {
-        runtime.performed.access = access::READ;
+        runtime.performs(access::READ);
         runtime.note = note::DONE;
         return;
     }
@@ -99,7 +99,7 @@ pub(crate) unsafe extern "C-unwind" fn __cxa_guard_acquire(guard: Guard) -> c_in
     let runtime = rt();
     // SAFETY: the program's.
     if unsafe { *guard } != 0 {
-        runtime.performed.access = access::READ;
+        runtime.performs(access::READ);
         runtime.note = note::DONE;
         return 0;
     }

@@ -20,11 +20,12 @@ use crate::coroutine::{self, Context};
 use crate::exit::{Call, EXITING};
 use crate::onward::{Onward, Point};
 use crate::protocol::{
-    ASKS, Answer, Area, Gate, LOG, OBJECT_BITS, Op, Record, access, head, note, op, stop, tag, turn,
+    ASKS, Answer, Area, Gate, LOG, OBJECT_BITS, Op, Record, head, note, op, stop, tag, turn,
 };
 use crate::site::Frame;
 use crate::sys::{self, futex_wait, futex_wake};
 use crate::thread_local;
+use crate::time::{Carried, Times};
 use crate::told;
 use crate::unwind::Unwinding;
 use crate::{again, signal};
@@ -106,8 +107,7 @@ pub(crate) struct Thread {
 /// A synchronisation object.
 pub(crate) struct Object {
     pub(crate) word: u64,
-    /// The virtual time of whoever wrote it last.
-    pub(crate) time: u64,
+    pub(crate) times: Times,
     /// The thread that holds it, plus 1.
     pub(crate) holder: u32,
     pub(crate) kind: u8,
@@ -141,7 +141,8 @@ pub(crate) struct Runtime {
     /// The thread that ends the process: it has done what was to be done at the exit, or has called `_exit`.
     exiter: u32,
     exiting: bool,
-    time_passes: bool,
+    pub(crate) time_passes: bool,
+    pub(crate) carried: Carried,
     /// Plain accesses to memory are steps.
     pub(crate) race_mode: bool,
     /// People are told of the execution: what is around each place is logged.
@@ -162,7 +163,7 @@ pub(crate) struct Runtime {
     pub(crate) has_robust: bool,
     onward: Onward,
     pub(crate) threads: [Thread; MAX_THREADS],
-    objects: [Object; MAX_OBJECTS],
+    pub(crate) objects: [Object; MAX_OBJECTS],
 }
 
 struct Shared(UnsafeCell<Runtime>);
@@ -208,7 +209,7 @@ const NEW_THREAD: Thread = Thread {
 
 // All zero, so that it takes no room in the file and no memory until it is used.
 const NEW_OBJECT: Object =
-    Object { word: 0, time: 0, holder: 0, kind: 0, count: 0, first_waiter: 0, last_waiter: 0 };
+    Object { word: 0, times: Times::NONE, holder: 0, kind: 0, count: 0, first_waiter: 0, last_waiter: 0 };
 
 static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     phase: Phase::Off,
@@ -228,6 +229,7 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     exiter: 0,
     exiting: false,
     time_passes: false,
+    carried: Carried::NOTHING,
     race_mode: false,
     is_told: false,
     nondet: (0, 0),
@@ -534,8 +536,15 @@ impl Runtime {
             self.stop(stop::UNSUPPORTED, Frame::NONE, &[b"an execution has more than a million objects"]);
         }
         self.object_count += 1;
-        self.objects[index as usize] =
-            Object { word, kind, first_waiter: NOBODY, last_waiter: NOBODY, time: 0, holder: 0, count: 0 };
+        self.objects[index as usize] = Object {
+            word,
+            kind,
+            first_waiter: NOBODY,
+            last_waiter: NOBODY,
+            times: Times::NONE,
+            holder: 0,
+            count: 0,
+        };
         self.log([head(tag::OBJECT, index), word, u64::from(kind), address as u64, 0, 0, 0, 0]);
         index
     }
@@ -740,35 +749,5 @@ impl Runtime {
         let exit = self.exit_object();
         self.set_word(exit, EXITING, 0);
         self.pass_on();
-    }
-
-    /// The virtual time of the current thread.
-    pub(crate) fn now(&self) -> u64 {
-        self.threads[self.current as usize].now
-    }
-
-    /// Moves the current thread's virtual time on to this moment, if it is not there yet.
-    pub(crate) fn pass_time(&mut self, moment: u64) {
-        let now = &mut self.threads[self.current as usize].now;
-        *now = (*now).max(moment);
-        self.time_passes = true;
-    }
-
-    /// Carries virtual time along with what an operation does: it is never earlier than whatever the operation may
-    /// have seen. So time is a function of what happened before, not of the schedule.
-    fn carry_time(&mut self, operation: &Op) {
-        let mut now = self.now();
-        // Of what a request to end may wake a thread from, nothing is known before.
-        let also = if operation.kind == op::CANCEL { 0 } else { operation.also };
-        let objects = [(operation.object, operation.access), (also, access::WRITE)];
-        for (object, _) in objects.into_iter().filter(|(object, _)| *object > 0) {
-            now = now.max(self.objects[object as usize - 1].time);
-        }
-        for (object, how) in objects.into_iter().filter(|(object, _)| *object > 0) {
-            if how == access::WRITE {
-                self.objects[object as usize - 1].time = now;
-            }
-        }
-        self.threads[self.current as usize].now = now;
     }
 }

@@ -135,7 +135,7 @@ fn write_lock(lock: *mut c_void, deadline: Option<u64>, frame: Frame) -> c_int {
             return 0;
         }
         // In the same step it begins to wait, which keeps readers out.
-        rt().performed.access = access::WRITE;
+        rt().performs(access::WRITE);
         change(object, |word| word + waiter);
     }
     let gate = Gate { timed: deadline.is_some(), ..Gate::clear(object, WRITER | READERS) };
@@ -171,7 +171,7 @@ fn try_lock(lock: *mut c_void, writes: bool, frame: Frame) -> c_int {
     if word & closed_by(lock) != 0 || writes && word != 0 {
         // That readers have it depends on what they do, and they only read: then it stays a write.
         if word & WRITER != 0 {
-            runtime.performed.access = access::READ;
+            runtime.performs(access::READ);
         }
         runtime.note = note::BUSY;
         return EBUSY;

@@ -115,7 +115,7 @@ pub(crate) unsafe extern "C-unwind" fn sem_trywait(semaphore: *mut c_void) -> c_
     let object = object_of(semaphore, frame);
     visible(Op::on(op::TAKE, access::WRITE, object), frame);
     if rt().object(object).word == 0 {
-        rt().performed.access = access::READ;
+        rt().performs(access::READ);
         rt().note = note::BUSY;
         return fail(EAGAIN);
     }
@@ -319,7 +319,7 @@ pub(crate) unsafe extern "C-unwind" fn sem_open(
     let found = names.named.iter_mut().find(|named| named.is(name));
     if found.is_some() || !creates || is_too_much {
         // It changes nothing that another thread could tell.
-        rt().performed.access = access::READ;
+        rt().performs(access::READ);
     }
     match found {
         Some(_) if excludes => {
@@ -389,7 +389,7 @@ pub(crate) unsafe extern "C-unwind" fn sem_unlink(name: *const c_char) -> c_int 
             0
         }
         None => {
-            rt().performed.access = access::READ;
+            rt().performs(access::READ);
             fail(ENOENT)
         }
     }

@@ -7,8 +7,8 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use crate::cancel;
-use crate::protocol::op;
-use crate::runtime::{is_on, rt};
+use crate::protocol::{Op, access, op};
+use crate::runtime::{Runtime, is_on, rt};
 use crate::site::{Frame, frame};
 use crate::sys::{EINVAL, Timespec, real, set_errno};
 
@@ -52,7 +52,97 @@ fn read(clock: c_int) -> u64 {
     let runtime = rt();
     let thread = &mut runtime.threads[runtime.current as usize];
     thread.now += TICK;
+    runtime.time_passes = true;
     base(clock) + thread.now
+}
+
+/// The virtual times of those who wrote an object last, and who have read it, whichever is the latest.
+#[derive(Clone, Copy)]
+pub(crate) struct Times {
+    written: u64,
+    read: u64,
+}
+
+impl Times {
+    pub(crate) const NONE: Times = Times { written: 0, read: 0 };
+
+    fn latest(&self) -> u64 {
+        self.written.max(self.read)
+    }
+}
+
+/// What time the step under way began with, so that it can turn out to touch its object in another way than it announced.
+#[derive(Clone, Copy)]
+pub(crate) struct Carried {
+    /// The object, plus 1, and what its times were.
+    object: u32,
+    times: Times,
+    /// Another object that it writes, plus 1.
+    also: u32,
+    /// The thread's time, without what it has from the first object.
+    now: u64,
+}
+
+impl Carried {
+    pub(crate) const NOTHING: Carried = Carried { object: 0, times: Times::NONE, also: 0, now: 0 };
+}
+
+impl Runtime {
+    /// The virtual time of the current thread.
+    pub(crate) fn now(&self) -> u64 {
+        self.threads[self.current as usize].now
+    }
+
+    /// Moves the current thread's virtual time on to this moment, if it is not there yet.
+    pub(crate) fn pass_time(&mut self, moment: u64) {
+        let now = &mut self.threads[self.current as usize].now;
+        *now = (*now).max(moment);
+        self.time_passes = true;
+    }
+
+    /// Carries virtual time along with what an operation does: it is not earlier than anything that happened before. So
+    /// time is a function of what happened before, not of the schedule.
+    pub(crate) fn carry_time(&mut self, operation: &Op) {
+        let times = |plus_one: u32| match plus_one {
+            0 => Times::NONE,
+            _ => self.objects[plus_one as usize - 1].times,
+        };
+        // Of what a request to end may wake a thread from, nothing is known before.
+        let also = if operation.kind == op::CANCEL { 0 } else { operation.also };
+        let now = self.now().max(times(also).latest());
+        self.carried = Carried { object: operation.object, times: times(operation.object), also, now };
+        self.settle(operation.access);
+    }
+
+    /// The step under way touches its object like this, and not as it announced.
+    pub(crate) fn performs(&mut self, how: u8) {
+        self.performed.access = how;
+        if self.time_passes {
+            self.settle(how);
+        }
+    }
+
+    fn settle(&mut self, how: u8) {
+        let Carried { object, mut times, also, mut now } = self.carried;
+        match how {
+            access::READ => {
+                now = now.max(times.written);
+                times.read = times.read.max(now);
+            }
+            access::WRITE => {
+                now = now.max(times.latest());
+                times.written = now;
+            }
+            _ => {}
+        }
+        if object > 0 {
+            self.objects[object as usize - 1].times = times;
+        }
+        if also > 0 {
+            self.objects[also as usize - 1].times.written = now;
+        }
+        self.threads[self.current as usize].now = now;
+    }
 }
 
 fn timespec(nanoseconds: u64) -> Timespec {

@@ -407,7 +407,7 @@ fn compared(result: Result<u64, u64>, new: u64, failure: c_int) {
         Ok(before) => changed(before, new),
         Err(before) => {
             if is_on() {
-                rt().performed.access = access::READ;
+                rt().performs(access::READ);
                 rt().performed.order = engine_order(failure);
             }
             saw(before);

@@ -539,3 +539,11 @@ fn a_thread_that_has_ended_may_be_sent_a_signal_before_it_is_joined() {
 fn a_handler_of_the_exit_may_be_registered_too_late() {
     verify_each(&["|atexit 0", "exit 0|atexit 0;add 0|atexit 0"]);
 }
+
+#[test]
+fn time_is_not_carried_along_with_what_only_reads() {
+    verify_each(&[
+        "trydown 0;clock 0||sleep 0;trydown 0",
+        "clock 0;try 0|lock 0;clock 0|clock 0;try 0;clock 0|sleep 0",
+    ]);
+}
