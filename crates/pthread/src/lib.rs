@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `start.rs` | taking over before `main`; a process for each execution |
 //! | `again.rs` | the next execution in the same process: memory is put back |
-//! | `runtime.rs` | threads, objects, who runs next, virtual time |
+//! | `runtime.rs` | threads, objects, who runs next |
 //! | `onward.rs` | how an execution goes on by itself |
 //! | `slot.rs` | which object a piece of the program's memory is |
 //! | `site.rs` | places in the program |
@@ -20,7 +20,7 @@
 //! | `mutex.rs`, `cond.rs`, `rwlock.rs`, `barrier.rs`, `sem.rs`, `once.rs`, `c11.rs` | what they synchronise with |
 //! | `glib.rs` | the same of GLib |
 //! | `futex.rs` | what it asks the system for itself: futexes |
-//! | `time.rs` | clocks and sleeping |
+//! | `time.rs` | virtual time: how operations carry it, clocks and sleeping |
 //! | `fault.rs` | failed assertions, aborts, crashes |
 //! | `heap.rs` | freed memory |
 //! | `memory.rs`, `tsan.rs`, `bytes.rs`, `annotate.rs` | accesses to memory and atomics, in programs that are compiled for it |

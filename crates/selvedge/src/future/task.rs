@@ -150,7 +150,7 @@ impl<T> Task<T> {
         let runtime = handle.get();
         runtime.value = Value::Note(if finished { "yes" } else { "no" });
         if finished {
-            runtime.performed.access = Access::Read;
+            runtime.performs(Access::Read);
             runtime.event(LocalEvent::Acquire(task));
         }
         // Last, because dropping a waker may run code of the program.

@@ -11,6 +11,7 @@ use selvedge_stateless::{
 
 use super::describe::{self, Value};
 use super::thread::{self, BodyEnd};
+use super::time::Carried;
 use crate::pulse::Pulse;
 
 use super::{Gate, Handle, Options, Phase, Runtime, panic, set_current, site_of};
@@ -94,6 +95,7 @@ impl Runtime {
             abandoned: false,
             unwinding: 0,
             time_passes: false,
+            carried: Carried::default(),
             at_end: Vec::new(),
             slots: Vec::new(),
             stack_size,
@@ -117,6 +119,7 @@ impl Runtime {
         self.stop = None;
         self.phase = Phase::Running;
         self.time_passes = false;
+        self.carried = Carried::default();
         self.arcs.clear();
     }
 }

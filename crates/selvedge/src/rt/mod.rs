@@ -20,10 +20,10 @@ mod panic;
 mod source;
 mod statics;
 mod thread;
+mod time;
 
 use std::cell::Cell;
 use std::panic::Location;
-use std::time::Duration;
 
 use corosensei::Yielder;
 use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId, ThreadSet};
@@ -105,6 +105,7 @@ pub(crate) struct Runtime {
     pub(crate) unwinding: u32,
     /// Whether any virtual time has passed in this execution.
     time_passes: bool,
+    carried: time::Carried,
     /// What to do when the execution is over, such as resetting statics.
     at_end: Vec<Box<dyn FnOnce()>>,
     /// The coroutines by thread. Boxed: a coroutine must not move while it runs.
@@ -410,34 +411,6 @@ impl Runtime {
     /// Has something done when the execution is over.
     pub(crate) fn at_end(&mut self, action: Box<dyn FnOnce()>) {
         self.at_end.push(action);
-    }
-
-    /// The virtual time of the running thread, since the execution began.
-    pub(crate) fn now(&self) -> Duration {
-        self.threads[self.current.index()].now
-    }
-
-    /// Moves the running thread's virtual time on to this moment, if it is not there yet.
-    pub(crate) fn pass_time(&mut self, moment: Duration) {
-        let now = &mut self.threads[self.current.index()].now;
-        *now = (*now).max(moment);
-        self.time_passes = true;
-    }
-
-    /// Carries virtual time along with what an operation does: it is never earlier than whatever the
-    /// operation may have seen. So time is a function of what happened before, not of the schedule.
-    #[cold]
-    fn carry_time(&mut self, op: &Op) {
-        let mut now = self.now();
-        for (object, _) in op.touches() {
-            now = now.max(self.objects[object.index()].time);
-        }
-        for (object, access) in op.touches() {
-            if access == Access::Write {
-                self.objects[object.index()].time = now;
-            }
-        }
-        self.threads[self.current.index()].now = now;
     }
 
     /// Notes something that is no scheduling point.

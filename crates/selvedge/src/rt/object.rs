@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use selvedge_core::{ObjectId, ThreadId};
+
+use super::time::Times;
 
 /// What an object is; its name in reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,8 +56,7 @@ pub(crate) struct Object {
     pub(crate) kind: ObjectKind,
     /// Its state, which gates test. What it means is up to the type.
     pub(crate) word: u64,
-    /// The virtual time of whoever wrote it last.
-    pub(crate) time: Duration,
+    pub(crate) times: Times,
     /// Who holds it, for reports.
     pub(crate) holder: Option<ThreadId>,
     /// Threads that wait to be notified, in the order in which they came.
@@ -69,7 +69,7 @@ impl Object {
     pub(crate) fn reset(&mut self, kind: ObjectKind, word: u64) {
         self.kind = kind;
         self.word = word;
-        self.time = Duration::ZERO;
+        self.times = Times::default();
         self.holder = None;
         self.waiters.clear();
         self.content = None;

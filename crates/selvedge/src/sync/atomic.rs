@@ -112,7 +112,7 @@ fn update(
             runtime.value = Value::Changed(Bits { raw: old, show }, Bits { raw: new, show });
         }
         None => {
-            runtime.performed.access = Access::Read;
+            runtime.performs(Access::Read);
             runtime.performed.order = order(failure.unwrap_or(Ordering::Relaxed));
             runtime.value = Value::Read(Bits { raw: old, show });
         }

@@ -140,7 +140,7 @@ impl Condvar {
             runtime.state(condvar).waiters.retain(|waiter| *waiter != current);
             runtime.pass_time(deadline.unwrap_or_default());
         } else {
-            runtime.performed.access = Access::Read;
+            runtime.performs(Access::Read);
         }
         let poisoned = mutex::hold(handle, mutex);
         (if poisoned { Err(PoisonError::new(guard)) } else { Ok(guard) }, timed_out)
@@ -170,7 +170,7 @@ impl Condvar {
         let waiting = handle.get().state(condvar).waiters.len();
         if waiting == 0 {
             let runtime = handle.get();
-            runtime.performed.access = Access::Read;
+            runtime.performs(Access::Read);
             runtime.value = Value::Note("nobody waits");
             return;
         }

@@ -134,7 +134,7 @@ impl<T: ?Sized> Mutex<T> {
         handle.visible(Op::on(OpKind::TryLock, Access::Write, mutex), site);
         let runtime = handle.get();
         if runtime.state(mutex).word & LOCKED != 0 {
-            runtime.performed.access = Access::Read;
+            runtime.performs(Access::Read);
             runtime.value = Value::Note("it is taken");
             return Err(TryLockError::WouldBlock);
         }

@@ -154,13 +154,13 @@ pub(super) fn enter(
     let state = runtime.state(object);
     let word = state.word;
     if word & DONE != 0 {
-        runtime.performed.access = Access::Read;
+        runtime.performs(Access::Read);
         runtime.value = Value::Note("it is done");
         return Entry::Done;
     }
     let poisoned = word & POISONED != 0;
     if poisoned && !force {
-        runtime.performed.access = Access::Read;
+        runtime.performs(Access::Read);
         runtime.value = Value::Note("it is poisoned");
         return Entry::Poisoned;
     }

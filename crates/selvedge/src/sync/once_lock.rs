@@ -123,7 +123,7 @@ impl<T> OnceLock<T> {
         handle.visible_when(Op::on(OpKind::OnceEnter, access, object), gate, Location::caller());
         let runtime = handle.get();
         if runtime.state(object).word & DONE != 0 {
-            runtime.performed.access = Access::Read;
+            runtime.performs(Access::Read);
             runtime.value = Value::Note("it is done");
             return Err(value);
         }

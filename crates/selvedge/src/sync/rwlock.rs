@@ -175,7 +175,7 @@ impl<T: ?Sized> RwLock<T> {
         if word & (WRITER | READERS) != 0 {
             // That readers have it depends on what they do, and they only read: it stays a write.
             if word & WRITER != 0 {
-                runtime.performed.access = Access::Read;
+                runtime.performs(Access::Read);
             }
             runtime.value = Value::Note("it is taken");
             return Err(TryLockError::WouldBlock);

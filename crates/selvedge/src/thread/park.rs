@@ -53,7 +53,7 @@ fn park_in_check(handle: Handle, limit: Option<Duration>, site: &'static Locatio
     let timed_out = handle.visible_when(op, Gate::set(token, 1).timed(limit.is_some()), site);
     let runtime = handle.get();
     if timed_out {
-        runtime.performed.access = Access::Read;
+        runtime.performs(Access::Read);
         runtime.pass_time(deadline);
     }
     runtime.set_word(token, 0);

@@ -15,6 +15,7 @@ mod park;
 mod rwlock;
 mod scope;
 mod thread;
+mod time;
 
 use std::any::Any;
 

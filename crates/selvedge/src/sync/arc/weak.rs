@@ -78,7 +78,7 @@ impl<T: ?Sized> Weak<T> {
         if let Some(handle) = running()
             && arc.is_none()
         {
-            handle.get().performed.access = Access::Read;
+            handle.get().performs(Access::Read);
         }
         note(Value::Note(if arc.is_some() { "it is there" } else { "it is gone" }));
         arc

@@ -152,14 +152,14 @@ impl<T> Channel<T> {
                 self.wait_until_taken(handle, channel, site)
             }
             Put::Full(value) => {
-                runtime.performed.access = Access::Read;
+                runtime.performs(Access::Read);
                 runtime.performed.order = MemoryOrder::Relaxed;
                 runtime.value =
                     Value::Note(if self.room == Some(0) { "nobody receives" } else { "there is no room" });
                 Err(TrySendError::Full(value))
             }
             Put::Gone(value) => {
-                runtime.performed.access = Access::Read;
+                runtime.performs(Access::Read);
                 runtime.event(LocalEvent::Acquire(channel));
                 runtime.value = Value::Note("the receiver is gone");
                 Err(TrySendError::Disconnected(value))
@@ -236,7 +236,7 @@ impl<T> Channel<T> {
         let runtime = handle.get();
         runtime.set_word(channel, state.word());
         let Some(message) = message else {
-            runtime.performed.access = if waited { Access::Write } else { Access::Read };
+            runtime.performs(if waited { Access::Write } else { Access::Read });
             let (nothing, note) = if state.senders_gone {
                 (RecvTimeoutError::Disconnected, "all senders are gone")
             } else {
@@ -276,7 +276,7 @@ impl<T> Channel<T> {
         state.senders -= 1;
         let runtime = handle.get();
         if state.senders > 0 {
-            runtime.performed = Op::on(OpKind::Disconnect, Access::Write, senders);
+            runtime.performs_instead(Op::on(OpKind::Disconnect, Access::Write, senders));
             runtime.value = Value::Note("there are others");
             return;
         }
