@@ -158,9 +158,8 @@ impl State {
 
     /// Keeps the memory of one that was used, unless somebody still reads it.
     fn spare(&mut self, mut run: Kept) {
-        let size = run.size();
-        if self.spare_bytes + size <= MOST_SPARE && Arc::get_mut(&mut run.run).is_some() {
-            self.spare_bytes += size;
+        if self.spare_bytes + run.bytes <= MOST_SPARE && Arc::get_mut(&mut run.run).is_some() {
+            self.spare_bytes += run.bytes;
             self.spare.push(run);
         }
     }
@@ -168,7 +167,7 @@ impl State {
     /// Memory for another one.
     fn memory(&mut self) -> Kept {
         let memory = self.spare.pop().unwrap_or_default();
-        self.spare_bytes = self.spare_bytes.saturating_sub(memory.size());
+        self.spare_bytes = self.spare_bytes.saturating_sub(memory.bytes);
         memory
     }
 }
@@ -380,9 +379,10 @@ impl Scout {
     fn tell(&self, state: &mut MutexGuard<'_, State>) {
         let has_news = self.has_news.take();
         let Some(key) = state.posts[self.number].running.take() else { return };
-        if let (true, Some(run)) = (has_news, self.running.take()) {
+        if let (true, Some(mut run)) = (has_news, self.running.take()) {
             self.shared.counts.run.fetch_add(1, Ordering::Relaxed);
-            if run.size() <= Stash::LARGEST {
+            run.weigh();
+            if run.bytes <= Stash::LARGEST {
                 state.known.insert(key);
                 state.news.push((key, run));
             }
@@ -512,9 +512,10 @@ pub(crate) struct Pool {
     looked_at: u32,
     /// From the first execution on.
     eager: bool,
-    /// The execution that was used last, and its plan.
+    /// The execution that was used last; and its plan and size.
     used: Option<Arc<Ran>>,
     used_course: Course,
+    used_bytes: usize,
     /// What scouts have not been told yet: the memory of executions that were used before it, and the keys of those that were
     /// taken or forgotten.
     spare: Vec<Kept>,
@@ -549,6 +550,7 @@ impl Pool {
             eager,
             used: None,
             used_course: Course::default(),
+            used_bytes: 0,
             spare: Vec::new(),
             taken: Vec::new(),
             news: Vec::new(),
@@ -627,12 +629,16 @@ impl Pool {
         self.shared.counts.asked.fetch_add(1, Ordering::Relaxed);
         let key = course.key();
         if let Some(run) = self.used.take() {
-            self.spare.push(Kept { course: std::mem::take(&mut self.used_course), run });
+            self.spare.push(Kept {
+                course: std::mem::take(&mut self.used_course),
+                run,
+                bytes: self.used_bytes,
+            });
         }
         let stashed = self.shared.stash().take(key, course);
         let run = stashed.or_else(|| self.take_news(key, course, program.how_patient() / 8, limits))?;
         self.taken.push(key);
-        self.used_course = run.course;
+        (self.used_course, self.used_bytes) = (run.course, run.bytes);
         self.shared.counts.used.fetch_add(1, Ordering::Relaxed);
         Some(run.run)
     }
@@ -712,12 +718,13 @@ mod tests {
     #[test]
     fn memory_is_used_again_unless_somebody_reads_it() {
         let mut state = State::default();
-        let kept = Kept::default();
+        let mut kept = Kept::default();
+        kept.weigh();
         let reader = kept.run.clone();
         state.spare(kept);
         assert!(state.spare.is_empty() && state.spare_bytes == 0);
-        state.spare(Kept { run: reader, ..Kept::default() });
-        assert_eq!(state.spare.len(), 1);
+        state.spare(Kept { run: reader, bytes: 100, ..Kept::default() });
+        assert!(state.spare.len() == 1 && state.spare_bytes == 100);
         state.memory();
         assert!(state.spare.is_empty() && state.spare_bytes == 0);
     }

@@ -64,11 +64,15 @@ pub(crate) fn packed<'a>(plan: &'a Plan<'_>) -> impl Iterator<Item = u32> + 'a {
 pub(crate) struct Kept {
     pub(crate) course: Course,
     pub(crate) run: Arc<Ran>,
+    /// How many bytes it takes, about, once it was [weighed](Kept::weigh): to look at all of it anew is to have it fetched from
+    /// another core.
+    pub(crate) bytes: usize,
 }
 
 impl Kept {
-    pub(crate) fn size(&self) -> usize {
-        self.run.size() + size_of_val(&self.course.decisions[..])
+    /// Finds out how many bytes it takes.
+    pub(crate) fn weigh(&mut self) {
+        self.bytes = self.run.size() + size_of_val(&self.course.decisions[..]);
     }
 }
 
@@ -90,16 +94,16 @@ impl Stash {
 
     /// Keeps an execution. Adds the keys of those that are forgotten to a list.
     pub(crate) fn keep(&mut self, key: Key, run: Kept, forgotten: &mut Vec<Key>) {
-        self.bytes += run.size();
+        self.bytes += run.bytes;
         self.order.push_back(key);
         if let Some(before) = self.kept.insert(key, run) {
-            self.bytes -= before.size();
+            self.bytes -= before.bytes;
         }
         while self.bytes > Stash::MOST
             && let Some(oldest) = self.order.pop_front()
         {
             if let Some(run) = self.kept.remove(&oldest) {
-                self.bytes -= run.size();
+                self.bytes -= run.bytes;
                 forgotten.push(oldest);
             }
         }
@@ -116,7 +120,7 @@ impl Stash {
     pub(crate) fn take(&mut self, key: Key, course: &Course) -> Option<Kept> {
         self.kept.get(&key).filter(|run| run.course == *course)?;
         let run = self.kept.remove(&key)?;
-        self.bytes -= run.size();
+        self.bytes -= run.bytes;
         Some(run)
     }
 }
@@ -159,6 +163,8 @@ mod tests {
         let mut stash = Stash::default();
         let mut kept = Kept::default();
         kept.course.copy_from(&one);
+        kept.weigh();
+        assert!(kept.bytes > 0);
         stash.keep(7, kept, &mut Vec::new());
         assert!(stash.get(7, &one).is_some() && stash.get(7, &other).is_none());
         assert!(stash.take(7, &other).is_none() && stash.take(7, &one).is_some());
