@@ -135,16 +135,23 @@ pub(crate) fn begin(frame: Frame) {
     (call.thread, call.frame) = (me + 1, frame);
 }
 
+/// The result of registering something when it is too late.
+const TOO_LATE: c_int = -1;
+
 /// Something that is to be done at the exit is about to be registered: whether another thread exits before that matters, and
-/// of several who comes first.
-fn registers(frame: Frame) {
+/// of several who comes first. Says whether it may be. Once a thread exits, the others come too late, as they may do natively from
+/// when it has done all that was registered: otherwise it would matter between which two of these steps they come.
+fn registers(frame: Frame) -> bool {
     let runtime = rt();
-    if runtime.phase != Phase::Leaving && !runtime.is_alone() {
-        let calls = runtime.calls_object();
-        let operation = Op::on(op::AT_EXIT, access::WRITE, calls);
-        // Where the exit is under way, what is registered before its end is done.
-        visible(rt().leaving(operation), frame);
+    if runtime.phase == Phase::Leaving
+        || runtime.exit_call.thread == runtime.current + 1
+        || runtime.is_alone()
+    {
+        return true;
     }
+    let calls = runtime.calls_object();
+    visible(Op::on(op::AT_EXIT, access::WRITE, calls), frame);
+    rt().object(calls).word != CALLED
 }
 
 /// What `atexit` is made of, which is part of the program, and how destructors of C++'s statics are registered. These have an
@@ -158,8 +165,8 @@ pub(crate) unsafe extern "C-unwind" fn __cxa_atexit(
     argument: *mut c_void,
     library: *mut c_void,
 ) -> c_int {
-    if is_on() && argument.is_null() {
-        registers(frame!());
+    if is_on() && argument.is_null() && !registers(frame!()) {
+        return TOO_LATE;
     }
     // SAFETY: passed on.
     unsafe {
@@ -178,8 +185,8 @@ pub(crate) unsafe extern "C-unwind" fn __cxa_at_quick_exit(
     function: *const c_void,
     library: *mut c_void,
 ) -> c_int {
-    if is_on() {
-        registers(frame!());
+    if is_on() && !registers(frame!()) {
+        return TOO_LATE;
     }
     // SAFETY: passed on.
     unsafe { real!(c"__cxa_at_quick_exit", fn(*const c_void, *mut c_void) -> c_int)(function, library) }
@@ -191,8 +198,8 @@ pub(crate) unsafe extern "C-unwind" fn __cxa_at_quick_exit(
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn on_exit(function: *const c_void, argument: *mut c_void) -> c_int {
-    if is_on() {
-        registers(frame!());
+    if is_on() && !registers(frame!()) {
+        return TOO_LATE;
     }
     // SAFETY: passed on.
     unsafe { real!(c"on_exit", fn(*const c_void, *mut c_void) -> c_int)(function, argument) }

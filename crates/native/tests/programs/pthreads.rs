@@ -194,8 +194,20 @@ fn differ(name: &str, all: &BTreeSet<Seen>, some: &BTreeSet<Seen>) -> Result<(),
     Err(format!("{name}: {} of {} missing: {missing:?}\nmore: {more:?}", missing.len(), all.len()))
 }
 
+/// Says which program it was where a search fails.
+struct Shown<'a>(&'a Program, Option<u32>);
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("in {}, within {:?} yields", self.0, self.1);
+        }
+    }
+}
+
 /// Says whether the program is small enough, or what is different.
 fn compare(interpreters: &Interpreters, program: &Program, yields: Option<u32>) -> Result<bool, String> {
+    let _shown = Shown(program, yields);
     let native = NativeProgram::open(interpreters.of(program)).unwrap().arguments([program.to_string()]);
     let settings = Settings {
         yields,
@@ -537,7 +549,11 @@ fn a_thread_that_has_ended_may_be_sent_a_signal_before_it_is_joined() {
 
 #[test]
 fn a_handler_of_the_exit_may_be_registered_too_late() {
-    verify_each(&["|atexit 0", "exit 0|atexit 0;add 0|atexit 0"]);
+    verify_each(&[
+        "|atexit 0",
+        "exit 0|atexit 0;add 0|atexit 0",
+        "atexit 0;lock 0;exit 0|add 0;yield 0|atexit 0;lock 0;key 1",
+    ]);
 }
 
 #[test]
