@@ -88,6 +88,18 @@ impl Words {
         }
     }
 
+    /// What objects begin with, by another execution that begins as the last one did: of some that did not see. They have their
+    /// numbers from when they were made, so that later ones may have been seen before.
+    pub(crate) fn begin_with(&mut self, record: &Record) {
+        for (object, (initial, changes)) in self.objects[..self.known].iter_mut().enumerate() {
+            let before = std::mem::replace(initial, record.initial_word(object));
+            let difference = initial.wrapping_sub(before);
+            if difference != 0 {
+                changes.iter_mut().for_each(|change| change.word = change.word.wrapping_add(difference));
+            }
+        }
+    }
+
     pub(crate) fn changed(&mut self, object: usize, event: u32, difference: u64) {
         let (initial, changes) = &mut self.objects[object];
         let word = changes.last().map_or(*initial, |change| change.word).wrapping_add(difference);

@@ -175,6 +175,7 @@ impl Graph {
             self.next.extend(self.threads.iter().map(ThreadLine::next));
         }
         self.words.threads(threads);
+        self.words.begin_with(record);
         self.decisions.extend_from_slice(&record.decisions()[begin..]);
         self.stopped = execution.stopped;
         // One thing after the other: that takes fewer instructions than all of it for each step.

@@ -563,3 +563,8 @@ fn time_is_not_carried_along_with_what_only_reads() {
         "clock 0;try 0|lock 0;clock 0|clock 0;try 0;clock 0|sleep 0",
     ]);
 }
+
+#[test]
+fn a_semaphore_that_is_seen_late_begins_as_it_does() {
+    verify_each(&["add 0;tryjoin 1;cancel 1|down 1", "signal 0;tryjoin 2;cancel 2|sigwait 0|down 1;add 0"]);
+}
