@@ -461,7 +461,7 @@ fn verify_theme(theme: Theme, programs: u64) {
 
 #[test]
 fn cancellation() {
-    verify_theme(Theme::Cancellation, 60);
+    verify_theme(Theme::Cancellation, 120);
 }
 
 #[test]
@@ -481,7 +481,7 @@ fn signals() {
 
 #[test]
 fn exits() {
-    verify_theme(Theme::Exits, 50);
+    verify_theme(Theme::Exits, 100);
 }
 
 #[test]
@@ -491,7 +491,7 @@ fn joins() {
 
 #[test]
 fn mixed() {
-    verify_theme(Theme::Mixed, 60);
+    verify_theme(Theme::Mixed, 120);
 }
 
 /// Programs that a strategy was once wrong about, each as small as it can be.
