@@ -1,5 +1,6 @@
 //! Virtual time. It is carried along happens-before: an operation is not earlier than anything that happened before it. So
-//! time is a function of what happened before, not of the schedule.
+//! time is a function of what happened before, not of the schedule. The runtime of C programs, which depends on no crate, does the same
+//! in its `time.rs`.
 
 use std::time::Duration;
 
