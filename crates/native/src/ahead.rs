@@ -362,11 +362,11 @@ impl Scout {
     /// The execution that was run has ended; it is kept unless there is something about it that the search had better
     /// see for itself. If the search does not wait for it, it is told when there is something to ask: each time that one
     /// takes the lock after the other, memory goes from core to core.
-    fn has_run(&self, explorer: Option<&Explorer<'_, NativeExecution<'_>>>) {
+    fn has_run(&self, explorer: Option<&mut Explorer<'_, NativeExecution<'_>>>) {
         if let (Some(explorer), Some(running)) = (explorer, self.running.borrow_mut().as_mut())
             && let Some(run) = Arc::get_mut(&mut running.run)
         {
-            explorer.copy_last(run);
+            explorer.note_last(run);
             self.has_news.set(true);
             if !self.shared.awaited.load(Ordering::Relaxed) {
                 return;

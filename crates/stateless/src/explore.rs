@@ -134,6 +134,8 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     executions_by_preemptions: Vec<u64>,
     steps: u64,
     longest: usize,
+    /// Of how many decisions of the last execution that was run what they led to was known from the one before.
+    noted: usize,
     /// Whether the last execution was taken over.
     was_taken_over: bool,
     /// What a copy of the strategy has learnt from it, if anything.
@@ -181,6 +183,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             executions_by_preemptions: Vec::new(),
             steps: 0,
             longest: 0,
+            noted: 0,
             was_taken_over: false,
             lesson: Lesson::default(),
             comparing: false,
@@ -439,6 +442,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
         let noted = self.begin_again(prefix, RECORDS && !self.comparing);
+        self.noted = noted.min(prefix.decisions.len().saturating_sub(1));
         self.reached.clear();
         self.ended.at = None;
         self.context = ContextBound::default();

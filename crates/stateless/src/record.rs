@@ -290,9 +290,8 @@ impl Record {
         details: bool,
         before: &mut Before,
     ) -> usize {
-        let common = self.decisions.iter().zip(decisions).take_while(|(ours, theirs)| ours == theirs).count();
-        let most = self.points.len().min(if details { self.details.states.len() } else { usize::MAX });
-        let mut kept = if keeps { common.min(most.saturating_sub(1)) } else { 0 };
+        let common = self.common(decisions);
+        let mut kept = if keeps { common.min(self.most_kept(details)) } else { 0 };
         while kept > 0 && matches!(self.decisions[kept], Decision::Value(_)) {
             kept -= 1;
         }
@@ -302,9 +301,25 @@ impl Record {
         before.first = kept;
         before.went.clear();
         before.went.extend(went.map(|(decision, point)| (*decision, point.fingerprint)));
+        self.keep(kept, details);
+        kept
+    }
+
+    /// How many decisions it begins with that another one begins with too.
+    pub(crate) fn common(&self, decisions: &[Decision]) -> usize {
+        self.decisions.iter().zip(decisions).take_while(|(ours, theirs)| ours == theirs).count()
+    }
+
+    /// Of how many decisions what is noted can be kept.
+    fn most_kept(&self, details: bool) -> usize {
+        let noted = self.points.len().min(if details { self.details.states.len() } else { usize::MAX });
+        noted.saturating_sub(1)
+    }
+
+    /// Forgets all but the first decisions, so many, and what is noted of them.
+    fn keep(&mut self, kept: usize, details: bool) {
         if kept == 0 {
-            self.clear();
-            return 0;
+            return self.clear();
         }
         self.words.truncate(self.points[kept].enabled_at as usize);
         self.points.truncate(kept);
@@ -314,7 +329,53 @@ impl Record {
         } else {
             self.details.clear();
         }
-        kept
+    }
+
+    /// Whether the execution that the end is of begins with these decisions as this one does, as far as it is not there.
+    pub(crate) fn goes_on_to(&self, tail: &Tail, decisions: &[Decision], details: bool) -> bool {
+        let from = tail.from;
+        from == 0 || self.common(decisions) >= from && from <= self.most_kept(details)
+    }
+
+    /// Becomes the record of an execution that begins as this one does, and goes on to that end.
+    pub(crate) fn go_on_to(&mut self, tail: &Tail, details: bool) {
+        self.keep(tail.from, details);
+        debug_assert_eq!(
+            (self.decisions.len(), self.words.len(), self.details.names.len()),
+            (tail.from, tail.words, tail.names)
+        );
+        let Record { decisions, points, words, details } = &tail.record;
+        self.decisions.extend_from_slice(decisions);
+        self.points.extend_from_slice(points);
+        self.words.extend_from_slice(words);
+        self.details.pending.extend_from_slice(&details.pending);
+        self.details.pending_at.extend_from_slice(&details.pending_at);
+        self.details.names.extend_from_slice(&details.names);
+        self.details.states.extend_from_slice(&details.states);
+        self.details.changes.extend_from_slice(&details.changes);
+        self.details.initial.clone_from(&details.initial);
+        self.details.signals.extend_from_slice(&details.signals);
+    }
+
+    /// Forgets all from a decision on, but for what became known before it.
+    pub(crate) fn end_before(&mut self, step: usize) {
+        let Details { pending, pending_at, names, states, changes, signals, .. } = &mut self.details;
+        self.decisions.truncate(step);
+        if let Some(point) = self.points.get(step) {
+            self.words.truncate(point.enabled_at as usize);
+            self.points.truncate(step);
+        }
+        if let Some(end) = pending_at.get(step + 1) {
+            pending.truncate(*end as usize);
+            pending_at.truncate(step + 1);
+        }
+        if let Some(state) = states.get(step) {
+            names.truncate(state.threads as usize);
+            states.truncate(step);
+        }
+        let is_before = |at: u32| (at as usize) < step;
+        changes.truncate(changes.partition_point(|change| is_before(change.0)));
+        signals.truncate(signals.partition_point(|signal| is_before(signal.0)));
     }
 
     /// Becomes the record of another execution, up to before a decision of it, with what became known there; or with the number
@@ -441,6 +502,105 @@ impl Record {
     }
 }
 
+/// How an execution ended, from one of its decisions on. Executions that follow each other mostly begin with the same
+/// decisions: what is noted of these is known, and need not go from core to core.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tail {
+    /// The number of its first decision.
+    from: usize,
+    /// How many words and names there are before that.
+    words: usize,
+    names: usize,
+    /// What is noted from there on; where it refers to something, that is counted from the beginning of the execution.
+    record: Record,
+}
+
+impl Tail {
+    /// Becomes that of an execution, from a decision on. The memory is kept.
+    pub(crate) fn copy_from(&mut self, other: &Record, from: usize) {
+        let Record { decisions, points, words, details } = &mut self.record;
+        let theirs = &other.details;
+        let pending = theirs.pending_at.get(from).map_or(theirs.pending.len(), |begin| *begin as usize);
+        let is_before = |step: u32| (step as usize) < from;
+        self.from = from;
+        self.words = other.points.get(from).map_or(0, |point| point.enabled_at as usize);
+        self.names =
+            from.checked_sub(1).and_then(|last| theirs.states.get(last)).map_or(0, |s| s.threads as usize);
+        copy(decisions, &other.decisions, from);
+        copy(points, &other.points, from);
+        copy(words, &other.words, self.words);
+        copy(&mut details.pending, &theirs.pending, pending);
+        copy(&mut details.pending_at, &theirs.pending_at, from);
+        copy(&mut details.names, &theirs.names, self.names);
+        copy(&mut details.states, &theirs.states, from);
+        copy(
+            &mut details.changes,
+            &theirs.changes,
+            theirs.changes.partition_point(|change| is_before(change.0)),
+        );
+        copy(&mut details.initial, &theirs.initial, 0);
+        copy(
+            &mut details.signals,
+            &theirs.signals,
+            theirs.signals.partition_point(|signal| is_before(signal.0)),
+        );
+    }
+
+    /// Adds a choice that no decision was made from, with the state there, where that is noted.
+    pub(crate) fn push_last_choice(
+        &mut self,
+        choice: PointRecord,
+        enabled: &ThreadSet,
+        state: Option<StateHash>,
+    ) {
+        if let Some(state) = state {
+            let threads = (self.names + self.record.details.names.len()) as u32;
+            self.record.details.states.push(StateRecord { state, action: 0, threads });
+        }
+        self.record.push_point(choice, enabled);
+        if let Some(last) = self.record.points.last_mut() {
+            last.enabled_at += self.words as u32;
+        }
+    }
+
+    /// How many decisions the execution has, from its beginning.
+    pub(crate) fn len(&self) -> usize {
+        self.from + self.record.len()
+    }
+
+    /// Whether it is all of the execution.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.from == 0
+    }
+
+    /// Whether choices were noted.
+    pub(crate) fn has_points(&self) -> bool {
+        !self.record.points.is_empty()
+    }
+
+    /// A choice of the execution, if it was noted.
+    pub(crate) fn point(&self, step: usize) -> Option<&PointRecord> {
+        self.record.points.get(step.checked_sub(self.from)?)
+    }
+
+    /// How many decisions another one begins with too, of those that it has from the beginning; and that it begins with those
+    /// before its end is known.
+    pub(crate) fn common(&self, other: &Record) -> usize {
+        self.from + self.record.common(other.decisions.get(self.from..).unwrap_or_default())
+    }
+
+    /// How many bytes it takes, about.
+    pub(crate) fn size(&self) -> usize {
+        self.record.size()
+    }
+}
+
+/// Makes a list the same as another from some index on.
+fn copy<T: Copy>(to: &mut Vec<T>, all: &[T], from: usize) {
+    to.clear();
+    to.extend_from_slice(all.get(from..).unwrap_or_default());
+}
+
 /// How many decisions of an execution another one begins with too, less the last one if its step may have gone on otherwise
 /// in the other: it ended the one or the other, or the other chooses a value within it. (That it ended the other alone can be
 /// only if the one was followed without clocks as far as it had come, and run again with them.)
@@ -471,5 +631,92 @@ mod tests {
         assert_eq!(in_common(&longer, true, &other, true), 2);
         let chooses = [shorter.clone(), vec![Decision::Value(1)]].concat();
         assert_eq!(in_common(&shorter, false, &chooses, false), 2);
+    }
+
+    /// One of some steps, in which threads are started and things change, and that goes its own way from a step on.
+    fn record(length: u32, own: u32, way: u32) -> Record {
+        let mut record = Record::default();
+        for step in 0..length {
+            let of = |what: u32| u64::from(what + step) + if step < own { 0 } else { u64::from(way) << 32 };
+            if step % 3 == 0 {
+                record.note_thread(of(1));
+            }
+            record.note_word(step as usize / 2, || of(2));
+            let pending = Pending { thread: ThreadId(step), op: Op::default(), gate: Gate::default() };
+            (0..=step % 2).for_each(|_| record.note_pending(pending));
+            record.push(Decision::Thread(ThreadId(if step < own { step } else { step + way })));
+            record.note_state(StateHash(u128::from(of(3))));
+            let point = PointRecord { fingerprint: of(4), ..choice() };
+            record.push_point(point, &[ThreadId(0), ThreadId(step)].into_iter().collect());
+            record.note_action(u128::from(of(5)));
+            record.note_change(step as usize / 2, of(6));
+            if step % 4 == 1 {
+                record.note_signal(ThreadId(step));
+            }
+        }
+        record.note_pending(Pending { thread: ThreadId(0), op: Op::default(), gate: Gate::default() });
+        record
+    }
+
+    fn choice() -> PointRecord {
+        PointRecord {
+            running: None,
+            preemptible: false,
+            arity: 0,
+            preemptions: 0,
+            held_back: false,
+            op: Op::default(),
+            fingerprint: 0,
+            enabled_at: 0,
+            enabled_words: 0,
+        }
+    }
+
+    fn shown(record: &Record) -> String {
+        format!("{record:?}")
+    }
+
+    #[test]
+    fn an_execution_is_put_together_of_what_is_known_and_its_end() {
+        let mut tail = Tail::default();
+        for (own, from) in (0..8).flat_map(|own| (0..=own as usize).map(move |from| (own, from))) {
+            let whole = record(9, own, 1);
+            let mut other = record(10, own, 2);
+            tail.copy_from(&whole, from);
+            assert!(other.goes_on_to(&tail, whole.decisions(), true));
+            assert_eq!((tail.len(), tail.common(&other)), (9, own as usize));
+            assert_eq!(
+                tail.point(from).map(|point| point.fingerprint),
+                Some(whole.points()[from].fingerprint)
+            );
+            other.go_on_to(&tail, true);
+            assert_eq!(shown(&other), shown(&whole), "they part at {own}, and it is kept from {from} on");
+            // One that the strategy ended has a choice more, which is no part of it.
+            let last: ThreadSet = [ThreadId(70)].into_iter().collect();
+            tail.push_last_choice(choice(), &last, Some(StateHash(1)));
+            other.go_on_to(&tail, true);
+            let ends = &other.points()[9];
+            assert_eq!((other.enabled(ends).next(), other.state(9)), (Some(ThreadId(70)), StateHash(1)));
+            other.forget_last_choice();
+            assert_eq!(shown(&other), shown(&whole));
+        }
+        let (whole, other) = (record(9, 5, 1), record(10, 5, 2));
+        tail.copy_from(&whole, 6);
+        assert!(!other.goes_on_to(&tail, whole.decisions(), true), "they part before that");
+        assert!(
+            !record(6, 6, 1).goes_on_to(&tail, whole.decisions(), true),
+            "it is not known what it led to"
+        );
+    }
+
+    #[test]
+    fn an_execution_that_is_ended_earlier_is_as_if_it_had_come_so_far() {
+        for step in 0..9 {
+            let (whole, mut copy) = (record(9, 9, 1), Record::default());
+            copy.copy_from(&whole, step);
+            let mut ended = whole.clone();
+            ended.end_before(step);
+            assert_eq!(shown(&ended), shown(&copy), "before {step}");
+        }
     }
 }

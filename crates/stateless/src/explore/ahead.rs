@@ -12,7 +12,7 @@ use super::{End, Explorer};
 use crate::coverage::Coverage;
 use crate::happens_before::StateHash;
 use crate::program::Execution;
-use crate::record::Record;
+use crate::record::Tail;
 use crate::strategy::{Choice, Lesson, Point, Prefix, Strategy};
 
 /// An execution that was run ahead of time and that no step of its own has ended, as the engine saw it.
@@ -23,8 +23,8 @@ use crate::strategy::{Choice, Lesson, Point, Prefix, Strategy};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
-    /// If the strategy ended it, with one point more than decisions.
-    record: Record,
+    /// From where it left the way of the execution before it; if the strategy ended it, with one point more than decisions.
+    tail: Tail,
     /// How many of its decisions were given as its prefix.
     prefix: usize,
     preemptions: u32,
@@ -50,7 +50,7 @@ impl Ran {
     /// assert!(selvedge_stateless::Ran::default().size() < 1_000);
     /// ```
     pub fn size(&self) -> usize {
-        size_of::<Ran>() + self.record.size() + size_of_val(&self.reached[..]) + self.lesson.size()
+        size_of::<Ran>() + self.tail.size() + size_of_val(&self.reached[..]) + self.lesson.size()
     }
 }
 
@@ -66,9 +66,9 @@ pub(super) enum TakenOver {
 
 impl<E: Execution + ?Sized> Explorer<'_, E> {
     /// Runs the executions of a search for the sake of another, until one goes wrong or cannot be run. What they show is
-    /// told to the strategy, and each that was run, not taken over, is given to `keep`, which may [copy](Self::copy_last) it;
+    /// told to the strategy, and each that was run, not taken over, is given to `keep`, which may [note](Self::note_last) it;
     /// nothing is, where it went wrong.
-    pub fn run_through(&mut self, strategy: &mut dyn Strategy, keep: &mut dyn FnMut(Option<&Self>)) {
+    pub fn run_through(&mut self, strategy: &mut dyn Strategy, keep: &mut dyn FnMut(Option<&mut Self>)) {
         let mut prefix = Prefix::default();
         self.observer.on = strategy.wants_pending();
         while strategy.next_prefix(&mut prefix) {
@@ -88,9 +88,10 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         }
     }
 
-    /// Copies the last execution, in which nothing went wrong.
-    pub fn copy_last(&self, run: &mut Ran) {
-        run.record.copy_from(&self.record, self.record.len());
+    /// Notes the last execution, in which nothing went wrong, from where it left the way of the one before: whoever takes it
+    /// over has most often come the same way. What was learnt from it goes with it.
+    pub fn note_last(&mut self, run: &mut Ran) {
+        run.tail.copy_from(&self.record, self.noted);
         run.prefix = self.prefix_length;
         run.preemptions = self.ended.preemptions;
         run.state = self.ended.state;
@@ -98,16 +99,15 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         run.pruned = self.ended.at.is_some();
         run.clocks = self.clocks;
         run.observed = self.observer.on;
-        run.lesson.copy_from(&self.lesson);
+        std::mem::swap(&mut run.lesson, &mut self.lesson);
         if let Some(point) = self.ended.at
             && !self.record.points().is_empty()
         {
-            if self.observer.on {
-                run.record.note_state(self.ended.state);
-            }
-            run.record.push_point(point, &self.ended.enabled);
+            let state = self.observer.on.then_some(self.ended.state);
+            run.tail.push_last_choice(point, &self.ended.enabled, state);
         }
-        run.held_back = run.record.points().iter().any(|point| point.held_back);
+        let last = self.ended.at.iter();
+        run.held_back = self.record.points().iter().chain(last).any(|point| point.held_back);
     }
 
     /// Whether executions are taken over at all: what is not kept of them is which local states they were in.
@@ -116,7 +116,7 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
     }
 
     /// Takes an execution over that begins with a prefix, as far as the strategy decides as it went. What was recorded of it
-    /// becomes what is recorded here, without a copy if nobody else reads it.
+    /// becomes what is recorded here.
     pub(super) fn take_over<S: Strategy + ?Sized>(
         &mut self,
         ran: &mut Arc<Ran>,
@@ -124,50 +124,51 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         strategy: &S,
     ) -> TakenOver {
         let given = prefix.decisions.len();
-        let theirs = &ran.record;
+        let theirs = &ran.tail;
         let records = self.records(strategy);
         let expected = |at: usize, fingerprint: u64| {
-            theirs.points().get(at).is_none_or(|point| point.fingerprint == fingerprint)
+            theirs.point(at).is_none_or(|point| point.fingerprint == fingerprint)
         };
+        let is_known = self.record.goes_on_to(theirs, &prefix.decisions, self.observer.on)
+            && (self.clocks == ran.clocks || theirs.is_whole());
         // What begins as the execution before did must look the same; if not, it is run, and that found out.
-        let common = self.record.decisions().iter().zip(theirs.decisions());
-        let common = common.take_while(|(ours, theirs)| ours == theirs).count();
+        let common = theirs.common(&self.record);
         let looks_the_same =
             self.record.points().get(common).is_none_or(|ours| expected(common, ours.fingerprint))
                 && prefix.expect.is_none_or(|fingerprint| given > 0 && expected(given - 1, fingerprint));
         // It may have been found out on the way how it is to begin.
         let is_longer = ran.prefix > self.prefix_length && self.settings.coverage >= Coverage::States;
         let fits = (!is_longer || self.observer.on)
+            && is_known
             && theirs.len() >= given
-            && records != theirs.points().is_empty()
+            && records == theirs.has_points()
             && ran.observed == self.observer.on
             && looks_the_same;
         if !fits {
             return TakenOver::Not;
         }
-        let otherwise = if records { self.first_otherwise(ran, given, strategy) } else { None };
+        self.was_taken_over = true;
+        self.clocks = ran.clocks;
+        self.has_cells |= ran.clocks;
+        self.ended.at = None;
+        self.ended.stopped = false;
+        self.record.go_on_to(theirs, self.observer.on);
+        let otherwise = if records { self.first_otherwise(given, strategy) } else { None };
         if let Some((length, Choice::Prune)) = otherwise {
-            return self.take_over_until(ran, length);
+            return self.take_over_until(length);
         }
-        self.takes_over(ran);
         self.ended.preemptions = ran.preemptions;
         self.ended.state = ran.state;
         let (held_back, pruned) = (ran.held_back, ran.pruned);
         if is_longer {
-            self.find_reached(&ran.record, ran.record.len(), Some(ran.state).filter(|_| !pruned));
+            self.find_reached(self.record.len(), Some(ran.state).filter(|_| !pruned));
         } else {
             self.reached.clone_from(&ran.reached);
         }
+        self.record.forget_last_choice();
         match Arc::get_mut(ran) {
-            Some(ran) => {
-                std::mem::swap(&mut self.record, &mut ran.record);
-                self.record.forget_last_choice();
-                std::mem::swap(&mut self.lesson, &mut ran.lesson);
-            }
-            None => {
-                self.record.copy_from(&ran.record, ran.record.len());
-                self.lesson.copy_from(&ran.lesson);
-            }
+            Some(ran) => std::mem::swap(&mut self.lesson, &mut ran.lesson),
+            None => self.lesson.copy_from(&ran.lesson),
         }
         match otherwise {
             Some((length, Choice::Take(decision))) => {
@@ -183,36 +184,27 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         }
     }
 
-    /// The last execution is one that was run ahead.
-    fn takes_over(&mut self, ran: &Ran) {
-        self.was_taken_over = true;
-        self.clocks = ran.clocks;
-        self.has_cells |= ran.clocks;
-        self.ended.at = None;
-        self.ended.stopped = false;
-    }
-
-    /// Takes an execution over up to where the strategy ends it.
-    fn take_over_until(&mut self, ran: &Ran, length: usize) -> TakenOver {
+    /// Takes the execution that is recorded over up to where the strategy ends it.
+    fn take_over_until(&mut self, length: usize) -> TakenOver {
         if !self.observer.on {
             // Which states it has reached until then is not known.
+            self.record.forget_last_choice();
             return TakenOver::Not;
         }
-        self.takes_over(ran);
         self.lesson.clear();
-        let theirs = &ran.record;
-        self.record.copy_from(theirs, length);
-        let point = &theirs.points()[length];
-        self.ended.preemptions = point.preemptions;
-        self.ended.state = theirs.state(length);
-        self.fair_cut |= theirs.points()[..=length].iter().any(|point| point.held_back);
-        self.find_reached(theirs, length, None);
+        let points = self.record.points();
+        self.ended.preemptions = points[length].preemptions;
+        self.ended.state = self.record.state(length);
+        self.fair_cut |= points[..=length].iter().any(|point| point.held_back);
+        self.find_reached(length, None);
+        self.record.end_before(length);
         TakenOver::Whole(End::Pruned)
     }
 
-    /// Finds out which states an execution of so many decisions has reached after the prefix: before each of them, and at its
-    /// end, or where the strategy has ended it.
-    fn find_reached(&mut self, theirs: &Record, length: usize, end: Option<StateHash>) {
+    /// Finds out which states the execution that is recorded has reached after the prefix, within so many decisions: before each
+    /// of them, and at its end, or where the strategy has ended it.
+    fn find_reached(&mut self, length: usize, end: Option<StateHash>) {
+        let theirs = &self.record;
         self.reached.clear();
         if self.settings.coverage >= Coverage::States {
             let is_whole = |at: &usize| theirs.points()[*at].arity == 0;
@@ -221,15 +213,13 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         }
     }
 
-    /// The first decision of an execution that the strategy would take otherwise now, and how.
+    /// The first decision of the execution that is recorded which the strategy would take otherwise now, and how.
     fn first_otherwise<S: Strategy + ?Sized>(
         &mut self,
-        ran: &Ran,
         given: usize,
         strategy: &S,
     ) -> Option<(usize, Choice)> {
-        let theirs = &ran.record;
-        let enabled = &mut self.allowed;
+        let (theirs, enabled) = (&self.record, &mut self.allowed);
         for (step, point) in theirs.points().iter().enumerate().skip(given) {
             let mut state = StateHash::default();
             if self.observer.on {

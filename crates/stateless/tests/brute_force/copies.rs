@@ -98,7 +98,7 @@ impl Execution for Searcher<'_> {
             explorer.run_through(copy.as_mut(), &mut |run| {
                 if let Some(explorer) = run {
                     let mut copy = Ran::default();
-                    explorer.copy_last(&mut copy);
+                    explorer.note_last(&mut copy);
                     let mut shared = program.shared();
                     shared.run += 1;
                     let asked = shared.asked.clone();

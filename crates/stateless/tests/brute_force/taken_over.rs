@@ -127,7 +127,7 @@ fn compare(first: Named, second: Named, theme: Theme, seed: u64) -> [u32; 3] {
     explorer.run_through(algorithm(first, bound).as_mut(), &mut |run| {
         if let Some(explorer) = run {
             let mut copy = Ran::default();
-            explorer.copy_last(&mut copy);
+            explorer.note_last(&mut copy);
             let mut store = program.store.lock().unwrap();
             let asked = store.asked.clone();
             store.runs.insert(asked, Arc::new(copy));
