@@ -1,7 +1,7 @@
 //! What an execution of a C program costs.
 //!
 //! `cargo run --release` here measures and writes RESULTS.md; with `-- --quick` it takes a tenth of the time and writes
-//! nothing, and with `-- --only NAME` it measures one table (threads, steps, jobs, rate, more, locks, work) and writes nothing. It
+//! nothing, and with `-- --only NAME` it measures one table (threads, steps, jobs, rate, processes, more, locks, work) and writes nothing. It
 //! needs gcc.
 
 #[path = "../../peers/src/results.rs"]
@@ -44,10 +44,14 @@ const RATE: &str = "## Jobs, at 5,000 executions a second
 The same where threads compute before they take the lock, so long that one core runs some 5,000 executions in a second: \
 2 threads that take it 8 times, within 6 preemptions.";
 
+const PROCESSES: &str = "## Jobs, with a process for each execution
+
+The same for the first program, which opens a pipe when it begins: that is not taken back, so that each execution has a process of its own; within 4 preemptions. \
+From here on 3 quiet rounds of up to 6, which tells less.";
+
 const MORE: &str = "## Jobs, of more threads at that rate
 
-The same for 3 threads that take it 20 times, within 2 preemptions, as is the default; `delay` within 3 delays, since 2 are soon explored. \
-From here on 3 quiet rounds of up to 6, which tells less.";
+The same for 3 threads that take it 20 times, within 2 preemptions, as is the default; `delay` within 3 delays, since 2 are soon explored.";
 
 const WORK: &str = "## Jobs, of a program that works
 
@@ -62,6 +66,7 @@ some 5,000 executions a second, and 4 threads with half a millisecond in an exec
 /// by default.
 const MANY: u32 = 8;
 const SOME: u32 = 6;
+const FEWER: u32 = 4;
 const DEFAULT: u32 = 2;
 
 /// So often one core and two are compared.
@@ -118,7 +123,7 @@ impl Round {
 fn main() {
     let only = only();
     let quick = only.is_none() && results::is_quick();
-    let program = compile();
+    let (program, forked) = (compile("program", &[]), compile("forked", &["-DOWN_PROCESS"]));
     let most = if quick { 500 } else { 5_000 };
     let everywhere = cores();
     let on_one_core = |table: &dyn Fn() -> String| {
@@ -130,11 +135,12 @@ fn main() {
     let one_lock = |threads, rounds, time| [threads, rounds, length(&program, threads, rounds, time), 1];
     let locks = |threads, rounds, time| [threads, rounds, length(&program, threads, rounds, time), 3];
     let all = |arguments, bound, most, times| jobs(&program, &Named::ALL, &[arguments], bound, most, times);
-    let tables: [(&str, &str, &dyn Fn() -> String); 7] = [
+    let tables: [(&str, &str, &dyn Fn() -> String); 8] = [
         ("threads", THREADS, &|| on_one_core(&|| threads(&program, most))),
         ("steps", STEPS, &|| on_one_core(&|| steps(&program, most))),
         ("jobs", JOBS, &|| all([2, 8, 0, 1], MANY, most * 4, OFTEN)),
         ("rate", RATE, &|| all(one_lock(2, 8, 200.0), SOME, most * 2, OFTEN)),
+        ("processes", PROCESSES, &|| jobs(&forked, &Named::ALL, &[[2, 8, 0, 1]], FEWER, most, LESS)),
         ("more", MORE, &|| all(one_lock(3, 20, 200.0), DEFAULT, most * 8 / 5, LESS)),
         ("locks", LOCKS, &|| {
             let programs = [locks(3, 12, 150.0), locks(4, 4, 500.0)];
@@ -374,12 +380,13 @@ fn cpu_time() -> Duration {
     of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN)
 }
 
-fn compile() -> PathBuf {
+fn compile(name: &str, flags: &[&str]) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let program = folder.join("target/program");
+    let program = folder.join("target").join(name);
     std::fs::create_dir_all(folder.join("target")).expect("the target folder can be made");
     let source = folder.join("src/program.c");
-    let status = Command::new("gcc").args(["-O1", "-g", "-pthread", "-o"]).arg(&program).arg(source).status();
+    let mut gcc = Command::new("gcc");
+    let status = gcc.args(["-O1", "-g", "-pthread"]).args(flags).arg("-o").arg(&program).arg(source).status();
     assert!(status.is_ok_and(|status| status.success()), "gcc compiles the program");
     program
 }

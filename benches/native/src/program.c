@@ -1,6 +1,7 @@
 /* So many threads, each of which takes a lock so many times, one of so many by turns, and computes for so long before each. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { MOST = 8 };
 
@@ -28,6 +29,12 @@ int main(int argc, char **argv) {
     locks = atoi(argv[4]);
     if (locks < 1 || locks > MOST)
         return 2;
+#ifdef OWN_PROCESS
+    /* That is not taken back: the process ends with its execution. */
+    int ends[2];
+    if (pipe(ends) != 0)
+        return 2;
+#endif
     for (int i = 0; i < locks; i++)
         pthread_mutex_init(&lock[i], NULL);
     pthread_t *threads = calloc(others, sizeof *threads);
