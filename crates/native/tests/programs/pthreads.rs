@@ -513,6 +513,11 @@ fn whoever_unblocks_a_signal_or_asks_for_it_may_be_early_or_late() {
 }
 
 #[test]
+fn who_sleeps_where_a_context_begins_may_have_to_wait_for_another_there() {
+    verify_each(&["add 0;timedjoin 2|sleep 0;add 0|choose 0"]);
+}
+
+#[test]
 fn of_two_signals_which_is_waited_for_depends_on_their_order() {
     verify_each(&["kill 1;sigwait 0|kill 0;killall 0", "sigwait 0|killall 0|kill 0"]);
 }

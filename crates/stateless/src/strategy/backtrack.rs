@@ -301,8 +301,10 @@ impl Backtracking {
         for other in (0..self.graph.threads.len()).filter(|other| *other != stop.thread.index()) {
             if let Some(&event) = self.graph.threads[other].events.last() {
                 let race = Race::between(event, stop.thread);
-                let node = self.path.node(self.graph.events[event as usize].point as usize, record);
-                if node.allowed.contains(stop.thread) {
+                let at = self.graph.events[event as usize].point as usize;
+                let asleep = sleeps(self.path.asleep(at), stop.thread);
+                let node = self.path.node(at, record);
+                if node.allowed.contains(stop.thread) && !asleep {
                     node.backtrack.insert(stop.thread);
                 } else {
                     node.backtrack.copy_from(&node.allowed);
@@ -346,8 +348,9 @@ impl Backtracking {
         if self.policy.preemptions.is_some()
             && let Some(begin) = self.path.begin(at)
         {
+            let asleep = sleeps(self.path.asleep(begin), race.thread);
             let node = self.path.node(begin, record);
-            if node.allowed.contains(race.thread) {
+            if node.allowed.contains(race.thread) && !asleep {
                 node.conservative.insert(race.thread);
             } else {
                 node.conservative.copy_from(&node.allowed);

@@ -8,7 +8,8 @@
 //! 1. Sleep sets. The paper keeps a step out of them only when it was itself added conservatively. In the
 //!    paper's own Figure 1 that is not enough: with bound 0 the conservative `t3` is tried at s0 while `t1`,
 //!    tried before and not conservative, sleeps, and s' is missed again. Here a step that was tried sleeps
-//!    beside its siblings only if no bound cut anything off behind it.
+//!    beside its siblings only if no bound cut anything off behind it. And where `u` sleeps at a point to which it is
+//!    to be added, also one at which a context begins, all that can be chosen are: see deviation 3 of `dpor.rs`.
 //! 2. Conservative points are kept apart and tried only when the search is about to leave a state and a
 //!    bound has cut something off below it. This is section 5.4's optimisation, decided exactly.
 //! 3. A point where a switch is free although the same thread went on (it yielded, or waits with a time
