@@ -2,7 +2,7 @@
 //! reach what a plain enumeration of all interleavings reaches within the same bounds.
 //!
 //! `SELVEDGE_LONG=N` runs N times as many programs. Those that it adds have fewer executions, so that there can be
-//! many of them; `--nocapture` shows how many were verified.
+//! many of them; `--nocapture` shows how many were verified. `SELVEDGE_SEED=N` has those that yield begin with another one.
 
 mod figures;
 mod verify;
@@ -92,6 +92,23 @@ fn bpor_reaches_every_local_state_within_the_preemption_bound() {
 #[test]
 fn bpor_without_the_optimisations() {
     verify_all(LIMITS, 12, |case| case.bpor(false));
+}
+
+/// Where a context begins a thread sleeps, and what it is to come before has to wait for another one as well.
+#[test]
+fn bpor_adds_more_than_a_thread_that_sleeps_where_a_context_begins() {
+    let programs = [
+        "spawn 1; spawn 2; add 0; load 1 | yield; add 0 | choose 2; store 1 1",
+        "spawn 1; spawn 2; add 0; load 1 | yield; add 0 | add 2; store 1 1",
+    ];
+    for program in programs {
+        for property in [|case: &Case| case.bpor(true), |case: &Case| case.bpor(false)] {
+            let program: Program = program.parse().expect("a program");
+            let limits = Limits { executions: 50_000, ..LIMITS };
+            let verified = verify_with(&program, limits, property).expect("it is small enough");
+            verified.unwrap_or_else(|why| panic!("{program}: {why}"));
+        }
+    }
 }
 
 /// Several readers keep a writer out together, and it has to come before all of them.
@@ -242,6 +259,63 @@ fn generate_larger(seed: u64, decides: bool) -> Program {
     let bodies: Vec<String> = (0..threads).map(|_| body()).collect();
     let spawns: Vec<String> = (1..threads).map(|thread| format!("spawn {thread}")).collect();
     format!("{}; {}", spawns.join("; "), bodies.join(" | ")).parse().expect("a program")
+}
+
+/// Three threads, which do few things to few objects and yield between them: with more executions than most that are generated
+/// otherwise, so that there is more for a bound to cut off.
+fn generate_yielding(seed: u64) -> Program {
+    let mut state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut below = |n: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) % n
+    };
+    let objects = 1 + below(2);
+    let mut body = || {
+        let statements = (0..1 + below(3)).map(|_| match below(9) {
+            0 => "yield".to_string(),
+            1 => "choose 2".to_string(),
+            2 => "park-timeout".to_string(),
+            3 => format!("try-lock {}", below(objects)),
+            4 => format!("lock {0}; unlock {0}", below(objects)),
+            5 | 6 => format!("add {}", below(objects)),
+            7 => format!("store {} 1", below(objects)),
+            _ => format!("load {}", below(objects)),
+        });
+        statements.collect::<Vec<_>>().join("; ")
+    };
+    let bodies = [body(), body(), body()];
+    format!("spawn 1; spawn 2; {}", bodies.join(" | ")).parse().expect("a program")
+}
+
+#[test]
+fn what_is_reached_where_threads_yield() {
+    let times: u64 = std::env::var("SELVEDGE_LONG").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let begin: u64 = std::env::var("SELVEDGE_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+    let limits = Limits { executions: 5_000, ..LIMITS };
+    let properties: [(&str, fn(&Case) -> Verified); 6] = [
+        ("bpor", |case| case.bpor(true)),
+        ("bpor-plain", |case| case.bpor(false)),
+        ("dpor", |case| case.dpor(true)),
+        ("cb-por", |case| case.cb_por()),
+        ("optimal", |case| case.optimal()),
+        ("optimal within bounds", |case| case.once_within_bounds(Named::Optimal)),
+    ];
+    let (mut verified, mut wrong) = (0, Vec::new());
+    for seed in begin..begin + 12 * times {
+        let program = generate_yielding(seed);
+        let Some(case) = Case::new(&program, limits) else { continue };
+        verified += 1;
+        for (name, property) in properties {
+            if let Err(why) = property(&case) {
+                wrong.push(format!("{seed}: {program}\n    {name}: {why}"));
+            }
+        }
+    }
+    println!("{verified} of {} programs verified", 12 * times);
+    assert!(wrong.is_empty(), "{verified} were verified, but:\n  {}", wrong.join("\n  "));
+    assert!(verified * 2 >= 12 * times, "most programs must be small enough to enumerate");
 }
 
 #[test]
