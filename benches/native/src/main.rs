@@ -36,8 +36,8 @@ how much of that two jobs get; the part of the \
 executions that had been run when they were asked for, and how many were run ahead for each that was used. \
 What is found, and counted, is the same. All of a search is run, but of `random`, `pct` and \
 whatever has more only so many executions as there are in a second or two. By turns, and the middle of the rounds in which the machine was quiet: \
-by the system's own count (`steal` in /proc/stat), others had less than 2 % of each core while one job ran and while two did. There are rounds until 7 were quiet, \
-or 14; of less than 3 there is no middle. The last two columns are how many of how many rounds were quiet, and what two jobs were worth in the middle of all of them.";
+by the system's own count (`steal` in /proc/stat), others had less than 2 % of each core while one job ran and while two did. There are rounds until 5 were quiet, \
+or 10; of less than 3 there is no middle. The last two columns are how many of how many rounds were quiet, and what two jobs were worth in the middle of all of them.";
 
 const RATE: &str = "## Jobs, at 5,000 executions a second
 
@@ -70,7 +70,7 @@ const FEWER: u32 = 4;
 const DEFAULT: u32 = 2;
 
 /// So often one core and two are compared.
-const OFTEN: usize = 7;
+const OFTEN: usize = 5;
 const LESS: usize = 3;
 /// At most so many times as many rounds are run until so many were quiet.
 const PATIENCE: usize = 2;

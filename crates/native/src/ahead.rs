@@ -582,11 +582,11 @@ impl Pool {
         settings: Settings<'static>,
         copies: Copies<'_>,
     ) {
-        let began = Instant::now();
-        self.began.get_or_insert(began);
+        self.began.get_or_insert_with(Instant::now);
         if self.scouts.is_empty() {
             self.begin(program, core, settings);
         }
+        let before = busy();
         // Those that come to wait from now on are seen the next time.
         self.shared.idle.store(false, Ordering::Relaxed);
         let posts = self.shared.lock().posts.len();
@@ -602,13 +602,13 @@ impl Pool {
             }
             let distance = state.distance;
             drop(state);
-            let copying = Instant::now();
+            let copying = busy();
             let Some(copy) = self.shared.ahead(distance, settings.yields, copies) else {
                 // There may be something the next time.
                 self.shared.idle.store(true, Ordering::Relaxed);
                 break;
             };
-            let copying = copying.elapsed().as_micros() as u32;
+            let copying = busy().saturating_sub(copying).as_micros() as u32;
             let worth = copying.saturating_mul(COPYING) / (self.usual.as_micros() as u32).max(1);
             let (worth, mut state) = (worth.min(1 << 12), self.shared.lock());
             let most = MUCH * least.max(worth);
@@ -616,7 +616,7 @@ impl Pool {
                 Post { search: Some(copy), least: worth, most, hops: HOPS, sent: true, ..Post::default() };
             self.shared.say(&self.shared.work, &mut state);
         }
-        self.copying += began.elapsed();
+        self.copying += busy().saturating_sub(before);
     }
 
     /// The execution with this plan, if it has been run or is being run.
@@ -683,6 +683,15 @@ impl Pool {
             state = self.shared.await_scout(state, Duration::MAX);
         }
     }
+}
+
+/// For how long the calling thread has had a core. On a machine that is shared, time may pass while others have it: what was done
+/// meanwhile did not take so long.
+fn busy() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: fills in a time of its own.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// Has memory that is freed kept for what is allocated next. A copy of a search can be some megabytes, and to have them
