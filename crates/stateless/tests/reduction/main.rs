@@ -14,13 +14,16 @@ use verify::{Case, Verified};
 const LIMITS: Limits =
     Limits { preemptions: None, yields: None, max_steps: 10_000, executions: 2_000, race_mode: false };
 
-fn verify_with(program: &Program, limits: Limits, property: fn(&Case) -> Verified) -> Option<Verified> {
+/// Something that is to be so of a program.
+type Property = fn(&Case) -> Verified;
+
+fn verify_with(program: &Program, limits: Limits, property: Property) -> Option<Verified> {
     Case::new(program, limits).map(|case| property(&case))
 }
 
 /// Verifies a property of the programs of a theme. All that are different are counted; the first few are made
 /// as small as they get.
-fn verify_theme(theme: Theme, limits: Limits, programs: u64, property: fn(&Case) -> Verified) {
+fn verify_theme(theme: Theme, limits: Limits, programs: u64, property: Property) {
     const SHOWN: usize = 8;
     const FEW: usize = 150;
     let times: u64 = std::env::var("SELVEDGE_LONG").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
@@ -68,7 +71,7 @@ const THEMES: [Theme; 7] = [
     Theme::Readers,
 ];
 
-fn verify_all(limits: Limits, programs: u64, property: fn(&Case) -> Verified) {
+fn verify_all(limits: Limits, programs: u64, property: Property) {
     for theme in THEMES {
         verify_theme(theme, limits, programs, property);
     }
@@ -294,7 +297,7 @@ fn what_is_reached_where_threads_yield() {
     let times: u64 = std::env::var("SELVEDGE_LONG").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let begin: u64 = std::env::var("SELVEDGE_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     let limits = Limits { executions: 5_000, ..LIMITS };
-    let properties: [(&str, fn(&Case) -> Verified); 6] = [
+    let properties: [(&str, Property); 6] = [
         ("bpor", |case| case.bpor(true)),
         ("bpor-plain", |case| case.bpor(false)),
         ("dpor", |case| case.dpor(true)),
