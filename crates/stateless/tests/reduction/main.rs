@@ -224,16 +224,21 @@ fn verify_larger(generate: impl Fn(u64) -> Program) {
     assert!(verified * 3 >= 40 * times, "most programs must be small enough to search");
 }
 
-/// Two to four threads, which do the same kinds of things to the same few objects; and, if values are to decide, not to
-/// the same ones whatever they choose and read.
-fn generate_larger(seed: u64, decides: bool) -> Program {
+/// Numbers that look random, each below another.
+fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let mut below = |n: u64| {
+    move |n| {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         (state >> 11) % n
-    };
+    }
+}
+
+/// Two to four threads, which do the same kinds of things to the same few objects; and, if values are to decide, not to
+/// the same ones whatever they choose and read.
+fn generate_larger(seed: u64, decides: bool) -> Program {
+    let mut below = numbers(seed);
     let (threads, objects) = (2 + below(3), 1 + below(3));
     let (length, kinds) =
         (if threads == 2 { 3 + below(6) } else { 1 + below(3) }, [3, 6, 8, 8][below(4) as usize]);
@@ -267,13 +272,7 @@ fn generate_larger(seed: u64, decides: bool) -> Program {
 /// Three threads, which do few things to few objects and yield between them: with more executions than most that are generated
 /// otherwise, so that there is more for a bound to cut off.
 fn generate_yielding(seed: u64) -> Program {
-    let mut state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let mut below = |n: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) % n
-    };
+    let mut below = numbers(seed);
     let objects = 1 + below(2);
     let mut body = || {
         let statements = (0..1 + below(3)).map(|_| match below(9) {
