@@ -47,6 +47,8 @@ impl SharedArea {
             let area = at.cast::<Area>();
             (&raw mut (*area).magic).write(MAGIC);
             (*area).turn.store(turn::PROGRAM, Ordering::Release);
+            // It may before it comes to its `main`.
+            (*area).touches_files.store(1, Ordering::Relaxed);
             area
         };
         Ok(SharedArea { area, file })

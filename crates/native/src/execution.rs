@@ -157,7 +157,7 @@ impl<'a> NativeExecution<'a> {
         self.told.clear();
         self.live = true;
         self.position = 0;
-        self.program.clear_output();
+        self.zygote.put_files_back(self.program);
         let began = Instant::now();
         let is_left = self.core.as_mut().is_some_and(|core| core.is_left(began));
         let ends = self.ends && self.usual >= SHORT;

@@ -371,14 +371,6 @@ impl NativeProgram {
             ""
         }
     }
-
-    /// Forgets what was printed.
-    pub(crate) fn clear_output(&self) {
-        if self.output.metadata().is_ok_and(|metadata| metadata.len() > 0) {
-            // A file in memory can always be cut off.
-            let _ = self.output.set_len(0);
-        }
-    }
 }
 
 impl Program for NativeProgram {
@@ -406,8 +398,6 @@ impl Zygote {
     /// Begins an execution. After the decisions that it begins with, and those that are foreseen, it goes on by itself,
     /// or asks.
     pub(crate) fn request(&mut self, course: &Course, foreseen: &[u32], ahead: bool) {
-        // It reads its input from the beginning. Not everything can be read twice; then the program sees its end.
-        let _ = self.input.rewind();
         self.area.set_plan(course.decisions.iter().chain(foreseen).copied());
         let area = self.area.get();
         let (way, number, seed, longest) = match course.onward {
@@ -422,6 +412,19 @@ impl Zygote {
         area.onward_seed.store(seed, Ordering::Relaxed);
         area.onward_longest.store(longest, Ordering::Relaxed);
         self.area.request();
+    }
+
+    /// Puts the program's input and output back for the next execution, if those before may have read or written any.
+    pub(crate) fn put_files_back(&mut self, program: &NativeProgram) {
+        if self.area.get().touches_files.swap(0, Ordering::Relaxed) == 0 {
+            return;
+        }
+        // It is read from the beginning. Not everything can be read twice; then the program sees its end.
+        let _ = self.input.rewind();
+        if program.output.metadata().is_ok_and(|metadata| metadata.len() > 0) {
+            // A file in memory can always be cut off.
+            let _ = program.output.set_len(0);
+        }
     }
 
     /// The process of the execution, if there is one.

@@ -178,6 +178,7 @@ unsafe fn leave_for(context: Context) -> ! {
 pub(crate) fn begin(many: bool, number_at: usize) -> ! {
     let control = control().expect("it is made before executions are");
     control.number_at = number_at;
+    touches_files();
     // SAFETY: takes nothing.
     control.number = unsafe { sys::getpid() };
     on_kept_stack(if many { first } else { only })
@@ -243,6 +244,15 @@ extern "C-unwind" fn next() -> ! {
     area.taken.store(area.request.load(Ordering::Acquire), Ordering::Relaxed);
     move_to_core(area);
     go()
+}
+
+/// Notes that files may be read or written: by a call of the system that the program makes, or by any in a process whose calls are
+/// not caught from its beginning on.
+pub(crate) fn touches_files() {
+    if let Some(control) = control() {
+        // SAFETY: the area is never unmapped.
+        unsafe { &*control.area }.touches_files.store(1, Ordering::Relaxed);
+    }
 }
 
 /// Goes to the core that the controlling side is on, if that is another than before.
@@ -387,6 +397,7 @@ pub(crate) fn caught_access(address: usize) -> bool {
 fn give_up(control: &mut Control) {
     const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
     control.is_clean = false;
+    touches_files();
     // SAFETY: as memory was before.
     unsafe {
         sys::call(sys::SYS_PRCTL, [PR_SET_SYSCALL_USER_DISPATCH, 0, 0, 0, 0, 0]);
@@ -463,6 +474,7 @@ pub(crate) unsafe fn caught_call(number: c_int, registers: &mut [usize; 23]) {
     if number == sys::SYS_EXIT_GROUP as c_int {
         end(arguments[0] as c_int);
     }
+    touches_files();
     if control.is_clean && leaves_nothing(control, number, &arguments) {
         // SAFETY: the program's own call.
         let result = unsafe { sys::call(number.into(), arguments) };

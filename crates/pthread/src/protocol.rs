@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 pub(crate) const ASKS_WHERE: i32 = 24;
 
 /// The first word of the area: both sides are of the same version.
-pub(crate) const MAGIC: u32 = 0x5E1F_000A;
+pub(crate) const MAGIC: u32 = 0x5E1F_000B;
 
 /// The environment variable that gives the number of the file descriptor of the area.
 pub(crate) const AREA_VARIABLE: &str = "SELVEDGE_AREA";
@@ -84,6 +84,8 @@ pub(crate) struct Area {
     pub(crate) taken: AtomicU32,
     /// How often a process has stayed for another execution.
     pub(crate) reused: AtomicU32,
+    /// Whether an execution may have read or written files since the controlling side last put its input and output back.
+    pub(crate) touches_files: AtomicU32,
     /// How many threads an execution has had beside its first, at most: the next ones are forked with as many at hand.
     pub(crate) shells: AtomicU32,
     /// The answer to the question that the program has asked, as [`pack`](Answer::pack) writes it.

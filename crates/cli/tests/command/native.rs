@@ -56,6 +56,7 @@ int main(int count, char **arguments) {
     printf("read %s\n", line);
     assert(strcmp(line, "fail") != 0);
     assert(count < 2 || strcmp(arguments[1], "two words") != 0);
+    assert(count < 2 || strcmp(arguments[1], "again") != 0 || strcmp(line, "again") == 0);
     return getenv("LD_PRELOAD") != NULL;
 }
 "#;
@@ -71,6 +72,10 @@ fn an_executable_gets_its_input_and_arguments() {
     let seen = run(&["check", program, "--exit-status"], 0);
     assert!(seen.out.contains("HOLDS") && seen.out.contains("every execution"), "{seen:?}");
     let input = folder.join("input");
+    // Each execution reads it from the beginning.
+    std::fs::write(&input, "again").unwrap();
+    let seen = run(&["check", program, "--stdin", input.to_str().unwrap(), "--", "again"], 0);
+    assert!(seen.out.contains("2 executions"), "{seen:?}");
     std::fs::write(&input, "fail").unwrap();
     let seen = run(&["check", program, "--stdin", input.to_str().unwrap()], 1);
     assert!(seen.out.contains("| read fail") && seen.out.contains("program.c:21"), "{seen:?}");
