@@ -92,7 +92,13 @@ fn folder(compiler: &str) -> io::Result<PathBuf> {
     if folder.join("complete").exists() {
         return Ok(folder);
     }
-    fs::create_dir_all(&folder)?;
+    fs::create_dir_all(&folder).map_err(|error| {
+        let message = format!(
+            "the folder {} cannot be made, which programs are linked against: {error}; name another one in XDG_CACHE_HOME",
+            folder.display()
+        );
+        io::Error::new(io::ErrorKind::InvalidInput, message)
+    })?;
     // Each file appears whole: several compilers may run at once.
     let place = |name: &str, content: &[u8]| {
         let mut file = tempfile::NamedTempFile::new_in(&folder)?;
@@ -148,6 +154,8 @@ pub fn compiler(compiler: &str, words: &[OsString]) -> io::Result<Command> {
         // Its driver would link the sanitizer's own library; so only the compiler itself is told. And it complains of
         // words that it has no use for, as for most of these where it assembles.
         command.args(["-Wno-unused-command-line-argument", "-Xclang", "-fsanitize=thread"]);
+        // Or a read that is followed by a write of the same place is not told of, and what is read is that of the step before.
+        command.args(["-mllvm", "-tsan-instrument-read-before-write"]);
     } else {
         // Of fences it warns that the sanitizer's own library does not know them.
         command.args(["-fsanitize=thread", "-Wno-tsan"]);
@@ -165,11 +173,13 @@ pub fn compiler(compiler: &str, words: &[OsString]) -> io::Result<Command> {
     if !ASSERTIONS.iter().any(|name| words::name_macro(&read, name)) {
         command.arg(format!("-D{}", ASSERTIONS[0]));
     }
-    command.arg("-I").arg(&folder);
+    // Everywhere: a header that was compiled without it does not fit.
+    command.arg("-pthread").arg("-I").arg(&folder);
     // Only where something is linked: elsewhere the compiler would complain of words that it does not use, or link.
     if words::link(&read) {
         command.arg(with("-B", &folder)).arg(with("-L", &folder));
-        command.arg(with("-Wl,-rpath,", &folder)).arg("-pthread");
+        // Not by `-Wl`: the folder may have a comma in its name.
+        command.args(["-Xlinker", "-rpath", "-Xlinker"]).arg(&folder);
         command.args(wrapped().map(|name| format!("-Wl,--wrap={name}")));
         if is_clang {
             command.args(["-Wl,--no-as-needed", "-ltsan"]);

@@ -431,7 +431,14 @@ impl<'a> NativeExecution<'a> {
             stop::USE_AFTER_FREE => StopKind::Violation(ViolationKind::UseAfterFree),
             stop::DOUBLE_FREE => StopKind::Violation(ViolationKind::DoubleFree),
             stop::INFEASIBLE => StopKind::Infeasible,
-            _ => StopKind::Unsupported,
+            which => {
+                match which {
+                    stop::MIXED_IN_8 => self.program.has_mixed_atomics(8),
+                    stop::MIXED_IN_16 => self.program.has_mixed_atomics(16),
+                    _ => {}
+                }
+                StopKind::Unsupported
+            }
         };
         let places = [record[2], record[3], record[4]];
         let given_up = self.lost.as_ref().filter(|_| u64::from(record[1] as u32) == stop::GIVEN_UP);

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
@@ -54,6 +54,8 @@ impl std::error::Error for NotCheckable {}
 #[derive(Debug)]
 pub struct NativeProgram {
     path: PathBuf,
+    /// As it was called, which it sees as its own name.
+    called: PathBuf,
     arguments: Vec<String>,
     input: Option<PathBuf>,
     fails_by_status: bool,
@@ -67,6 +69,8 @@ pub struct NativeProgram {
     output: File,
     patience: Duration,
     race_mode: bool,
+    /// Its atomics within so many bytes are taken for one; 0 as long as none were seen to overlap.
+    atomics_together: AtomicU32,
     nondet: (i32, i32),
     meant: Meant,
     suspects: Vec<String>,
@@ -89,12 +93,14 @@ impl NativeProgram {
         if !is_executable(path) {
             return Err(because("may not be executed; make it executable (chmod +x)"));
         }
+        let called = path.to_path_buf();
         let path = path.canonicalize().map_err(|error| because(&format!("cannot be found: {error}")))?;
         let output = memory_file(c"selvedge output");
         let output =
             output.map_err(|error| because(&format!("cannot be run: no memory for its output: {error}")))?;
         Ok(NativeProgram {
             path,
+            called,
             arguments: Vec::new(),
             input: None,
             fails_by_status: false,
@@ -104,6 +110,7 @@ impl NativeProgram {
             output,
             patience: Duration::from_secs(20),
             race_mode: false,
+            atomics_together: AtomicU32::new(0),
             nondet: (0, 2),
             meant: found.meant,
             suspects: found.suspects,
@@ -195,6 +202,7 @@ impl NativeProgram {
     pub(crate) fn twin(&self) -> std::io::Result<Self> {
         Ok(NativeProgram {
             path: self.path.clone(),
+            called: self.called.clone(),
             arguments: self.arguments.clone(),
             input: self.input.clone(),
             fails_by_status: self.fails_by_status,
@@ -204,6 +212,7 @@ impl NativeProgram {
             output: memory_file(c"selvedge output")?,
             patience: self.patience,
             race_mode: self.race_mode,
+            atomics_together: AtomicU32::new(self.atomics_together()),
             nondet: self.nondet,
             meant: self.meant.clone(),
             suspects: Vec::new(),
@@ -258,6 +267,7 @@ impl NativeProgram {
         };
         let area = SharedArea::new().map_err(|error| failed("no memory to share with it", &error))?;
         area.get().race_mode.store(u32::from(self.race_mode), Ordering::Relaxed);
+        area.get().atomics_together.store(self.atomics_together(), Ordering::Relaxed);
         let (from, to) = self.nondet;
         area.get().nondet_from.store(from as u32, Ordering::Relaxed);
         area.get().nondet_count.store(to.abs_diff(from) + 1, Ordering::Relaxed);
@@ -285,6 +295,7 @@ impl NativeProgram {
         unsafe { libc::fcntl(self.output.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) };
         let mut command = Command::new(&self.path);
         command
+            .arg0(&self.called)
             .args(&self.arguments)
             .stdin(Stdio::from(duplicate(&input)?))
             .stdout(Stdio::from(duplicate(&self.output)?))
@@ -349,6 +360,16 @@ impl NativeProgram {
         let zygote = self.start(&limits)?;
         let core = Core::choose(self.jobs as usize);
         Ok(Box::new(NativeExecution::new(self, zygote, company, core, limits)))
+    }
+
+    /// Atomics within so many bytes are one object, or each is its own. What was found out before that changes is of no use.
+    pub(crate) fn atomics_together(&self) -> u32 {
+        self.atomics_together.load(Ordering::Relaxed)
+    }
+
+    /// Atomic operations that were taken for independent overlap within so many bytes.
+    pub(crate) fn has_mixed_atomics(&self, bytes: u32) {
+        self.atomics_together.fetch_max(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn is_in_race_mode(&self) -> bool {
@@ -526,7 +547,7 @@ impl Meant {
     fn of(file: &ElfFile64<'_, object::Endianness>) -> Result<Self, String> {
         let mut meant = Meant::default();
         for symbol in file.symbols().filter(|symbol| symbol.is_definition()) {
-            let (name, begin) = (symbol.name().unwrap_or_default(), symbol.address());
+            let (name, begin) = (as_written(symbol.name().unwrap_or_default()), symbol.address());
             let place = [begin, begin + symbol.size()];
             match name.strip_prefix(Meant::SECTION) {
                 Some("begin" | "end") => {}
@@ -549,6 +570,16 @@ impl Meant {
             place.iter().zip(function).for_each(|(place, address)| place.store(*address, Ordering::Relaxed));
         }
     }
+}
+
+/// The name of a function in its source, where C++ has added its parameters: `_Z3addi` is `add`, and `_ZL3addi` a static one.
+fn as_written(name: &str) -> &str {
+    let written = name.strip_prefix("_Z").and_then(|rest| {
+        let rest = rest.strip_prefix('L').unwrap_or(rest);
+        let name = rest.trim_start_matches(|character: char| character.is_ascii_digit());
+        name.get(..rest[..rest.len() - name.len()].parse().ok()?)
+    });
+    written.unwrap_or(name)
 }
 
 struct Found {

@@ -108,10 +108,27 @@ impl Search {
         if let Some(error) = self.refuses_races(program) {
             return Err(error);
         }
-        let settings = Settings { interrupt, ..self.settings() };
-        let mut strategy = self.strategy.algorithm(&self.parameters);
         let time = self.time.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));
-        let limited = Limited { program, limits: Limits { interrupt, time } };
+        let limits = Limits { interrupt, time };
+        let mut time_limit = self.time;
+        anew(program, || {
+            let settings = Settings { interrupt, time_limit, ..self.settings() };
+            let outcome = self.check_within(program, limits, settings, progress);
+            // If it begins anew, it has what is left.
+            time_limit = time.map(|(end, _)| end.saturating_duration_since(Instant::now()));
+            outcome
+        })
+    }
+
+    fn check_within(
+        &self,
+        program: &NativeProgram,
+        limits: Limits<'_>,
+        settings: Settings<'_>,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Outcome, Error> {
+        let mut strategy = self.strategy.algorithm(&self.parameters);
+        let limited = Limited { program, limits };
         match Explorer::new(&limited, settings) {
             Ok(mut explorer) => explorer.search(strategy.as_mut(), progress),
             // It was not yet in its main when the search was to stop.
@@ -134,6 +151,17 @@ impl Search {
     /// let outcome = Search::default().replay(&program, &Default::default()).unwrap();
     /// ```
     pub fn replay(&self, program: &NativeProgram, schedule: &Schedule) -> Result<Outcome, Error> {
-        Explorer::new(program, self.settings())?.replay(schedule)
+        anew(program, || Explorer::new(program, self.settings())?.replay(schedule))
+    }
+}
+
+/// Does something with a program; and again, if it turned out on the way that what had been taken for several atomics is one.
+fn anew<T>(program: &NativeProgram, mut run: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    loop {
+        let before = program.atomics_together();
+        let result = run();
+        if !matches!(result, Err(Error::Unsupported(_))) || program.atomics_together() == before {
+            return result;
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use addr2line::Loader;
 use object::{Object as _, ObjectSymbol as _};
@@ -156,8 +156,9 @@ impl Symbols {
 
     /// A file's name as people know it: from here, where it is below here.
     fn relative(&self, file: &str) -> String {
-        let here = self.directory.as_ref().and_then(|here| Path::new(file).strip_prefix(here).ok());
-        here.map_or_else(|| file.to_string(), |file| file.display().to_string())
+        let file = without_detours(file);
+        let here = self.directory.as_ref().and_then(|here| file.strip_prefix(here).ok());
+        here.unwrap_or(&file).display().to_string()
     }
 
     /// The place in the program's own source: the first of these calls that is not in a header or library of the
@@ -213,9 +214,26 @@ impl Symbols {
     }
 }
 
+/// The same file as a compiler names it that was told of `../file.c` in some folder, by the shortest way there.
+fn without_detours(file: &str) -> PathBuf {
+    let mut path = PathBuf::new();
+    for part in Path::new(file).components() {
+        // What a relative path begins with leads out of a folder that is not known.
+        let leads_back = part == Component::ParentDir
+            && matches!(path.components().next_back(), Some(Component::Normal(_)));
+        if leads_back && path.is_absolute() {
+            path.pop();
+        } else {
+            path.push(part);
+        }
+    }
+    path
+}
+
 /// Whether a file is a header of the system's or the compiler's, or of a library's own source.
 fn is_of_the_system(file: &str) -> bool {
-    let is_own = file.starts_with("/usr/src/") && !file.starts_with("/usr/src/debug/");
+    let is_own = file.starts_with("/usr/src/") && !file.starts_with("/usr/src/debug/")
+        || file.starts_with("/usr/local/src/");
     file.starts_with("/usr/") && !is_own
         || ["/include/c++/", "/lib/gcc/", "/lib/clang/"].iter().any(|folder| file.contains(folder))
         || file.starts_with("./nptl")
@@ -266,5 +284,24 @@ mod tests {
         assert_eq!(demangled("x"), "x");
         assert_eq!(demangled("main"), "main");
         assert_eq!(demangled("_ZN3foo3barEv"), "foo::bar()");
+    }
+
+    #[test]
+    fn a_source_beside_the_folder_of_the_build_is_the_programs_own() {
+        let check = |file: &str, expected: &str, of_the_system: bool| {
+            let shown = without_detours(file).display().to_string();
+            assert_eq!((shown.as_str(), is_of_the_system(&shown)), (expected, of_the_system), "{file}");
+        };
+        check("/home/a/build/../src/x.cpp", "/home/a/src/x.cpp", false);
+        check("/home/a/build/../../b/./x.cpp", "/home/b/x.cpp", false);
+        check("/usr/local/src/x.c", "/usr/local/src/x.c", false);
+        check(
+            "/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/thread",
+            "/usr/include/c++/12/thread",
+            true,
+        );
+        // Of the C library, whose folder is not known.
+        check("../sysdeps/x86_64/multiarch/strlen.S", "../sysdeps/x86_64/multiarch/strlen.S", true);
+        check("./nptl/pthread_create.c", "./nptl/pthread_create.c", true);
     }
 }

@@ -21,7 +21,8 @@ fn order(address: Address, releases: bool, frame: Frame) {
 /// The same by the atomic at an address, which the program may look at itself.
 pub(crate) fn order_by_atomic(address: usize, releases: bool, frame: Frame) {
     if rt().phase == Phase::Running {
-        let object = memory::atomic(address, frame);
+        let object = memory::atomic(address, 1, frame);
+        rt().published += 1;
         rt().log([head(tag::PUBLISH, 0), u64::from(releases), u64::from(object), 0, 0, 0, 0, 0]);
     }
 }

@@ -37,7 +37,7 @@ fn fail(error: c_int) -> c_long {
 
 /// Waits until another thread wakes this one, if the futex has the value that is expected.
 fn wait(at: *const u32, expected: u32, deadline: Option<u64>, frame: Frame) -> c_long {
-    let object = memory::atomic(at as usize, frame);
+    let object = memory::atomic(at as usize, size_of::<u32>(), frame);
     visible(Op::on(op::WAIT, access::WRITE, object), frame);
     // SAFETY: the program's.
     let value = unsafe { at.read_volatile() };
@@ -64,7 +64,7 @@ fn wait(at: *const u32, expected: u32, deadline: Option<u64>, frame: Frame) -> c
 
 /// Wakes so many of those who wait, and says how many those were.
 fn wake(at: *const u32, most: u32, frame: Frame) -> c_long {
-    let object = memory::atomic(at as usize, frame);
+    let object = memory::atomic(at as usize, size_of::<u32>(), frame);
     let kind = if most == 1 { op::NOTIFY_ONE } else { op::NOTIFY_ALL };
     visible(Op::on(kind, access::WRITE, object), frame);
     let waiting = rt().waiters(object);

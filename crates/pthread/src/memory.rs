@@ -1,6 +1,11 @@
 //! Accesses to memory, in programs that are compiled for it: which object an address is.
 //!
-//! Atomic operations are on the object at their address. Plain accesses are on *cells*: an address with a size. Two
+//! Atomic operations are on the object at their address. Where those of different addresses overlap (a word, and a byte within
+//! it), that would be two objects, and it would not be seen that the order of the two operations matters. Which comes first
+//! depends on the schedule, so they cannot be made one when it is found out; the search is begun anew, and from then on all
+//! atomics within eight bytes are one object, or within sixteen where one is as large.
+//!
+//! Plain accesses are on *cells*: an address with a size. Two
 //! accesses of different sizes that overlap are on two cells, and each is noted for both once both are known. So two
 //! variables that are neighbours are never taken for one; a race between accesses of different sizes may be missed the
 //! first time.
@@ -30,6 +35,8 @@ struct Cell {
     address: usize,
     /// 0 for an atomic object.
     size: u32,
+    /// The size of the largest atomic access here.
+    atomic_size: u32,
     object: u32,
     /// The next in the same bucket, plus 1.
     next: u32,
@@ -40,7 +47,7 @@ struct Cell {
     is_plain: bool,
     /// The thread whose atomic accesses are noted, plus 1.
     atomic_by: u32,
-    /// In which step of the execution.
+    /// Before what was published next, counted.
     last_step: u32,
 }
 
@@ -48,6 +55,8 @@ struct Table {
     buckets: [u32; BUCKETS],
     cells: [Cell; CELLS],
     count: usize,
+    /// There is an atomic of sixteen bytes.
+    has_wide: bool,
 }
 struct Shared(UnsafeCell<Table>);
 // SAFETY: used by the current thread only; see the runtime's access protocol.
@@ -56,6 +65,7 @@ unsafe impl Sync for Shared {}
 const NO_CELL: Cell = Cell {
     address: 0,
     size: 0,
+    atomic_size: 0,
     object: 0,
     next: 0,
     last_thread: 0,
@@ -64,8 +74,12 @@ const NO_CELL: Cell = Cell {
     atomic_by: 0,
     last_step: 0,
 };
-static TABLE: Shared =
-    Shared(UnsafeCell::new(Table { buckets: [0; BUCKETS], cells: [NO_CELL; CELLS], count: 0 }));
+static TABLE: Shared = Shared(UnsafeCell::new(Table {
+    buckets: [0; BUCKETS],
+    cells: [NO_CELL; CELLS],
+    count: 0,
+    has_wide: false,
+}));
 
 fn table() -> &'static mut Table {
     // SAFETY: see `Shared`.
@@ -91,17 +105,22 @@ impl Table {
         None
     }
 
-    /// The object of an atomic that has, or may have, some of these bytes.
-    fn atomic_within(&self, address: usize, size: u32) -> Option<u32> {
-        let mut at = self.buckets[bucket(address)];
-        while at != 0 {
-            let cell = &self.cells[at as usize - 1];
-            if cell.size == 0 && cell.address < address + size as usize && address < cell.address + 8 {
-                return Some(cell.object);
-            }
-            at = cell.next;
-        }
-        None
+    /// The atomics in the bucket of an address.
+    fn atomics(&self, address: usize) -> impl Iterator<Item = &Cell> {
+        let cell = |at: u32| (at as usize).checked_sub(1).map(|index| &self.cells[index]);
+        let in_bucket =
+            std::iter::successors(cell(self.buckets[bucket(address)]), move |last| cell(last.next));
+        in_bucket.filter(|cell| cell.size == 0)
+    }
+
+    /// The atomics that some of these bytes are within, which are within sixteen.
+    fn atomics_within(&self, address: usize, size: usize) -> impl Iterator<Item = &Cell> {
+        let halves = if self.has_wide || size > 8 { 2 } else { 1 };
+        let first = if halves == 2 { address & !(WIDE - 1) } else { address };
+        let near = (0..halves).flat_map(move |half| self.atomics(first + 8 * half));
+        near.filter(move |cell| {
+            cell.address < address + size && address < cell.address + cell.atomic_size as usize
+        })
     }
 
     fn add(&mut self, address: usize, size: u32, kind: u8, frame: Frame) -> usize {
@@ -125,23 +144,40 @@ impl Cell {
     }
 }
 
-/// The object of the atomic at an address.
-pub(crate) fn atomic(address: usize, frame: Frame) -> u32 {
+/// The size of the largest atomics.
+const WIDE: usize = 16;
+
+/// The object of the atomic of so many bytes at an address.
+pub(crate) fn atomic(address: usize, size: usize, frame: Frame) -> u32 {
+    // Within so many bytes they are one; none has more.
+    let together = rt().atomics_together.max(1);
+    let address = address & !(together - 1);
     let table = table();
     let index = table.find(address, 0).unwrap_or_else(|| table.add(address, 0, object::ATOMIC, frame));
-    table.cells[index].object
+    let cell = &mut table.cells[index];
+    let (object, size) = (cell.object, size.max(together) as u32);
+    if cell.atomic_size < size {
+        cell.atomic_size = size;
+        table.has_wide |= size > 8;
+        let overlapping = table.atomics_within(address, size as usize).filter(|cell| cell.object != object);
+        if let Some(largest) = overlapping.map(|other| other.atomic_size.max(size)).max() {
+            let which = if largest > 8 { stop::MIXED_IN_16 } else { stop::MIXED_IN_8 };
+            rt().stop(which, frame, &[b"atomic operations of different sizes overlap"]);
+        }
+    }
+    object
 }
 
 /// An atomic access is about to be made, which would write now, or not.
 pub(crate) fn atomic_access(address: usize, size: usize, kind: u8, writes: bool, order: u8, frame: Frame) {
-    let object = atomic(address, frame);
+    let object = atomic(address, size, frame);
     let how = if kind == op::LOAD { access::READ } else { access::WRITE };
     let mut operation = Op::on(kind, how, object).ordered(order);
     if rt().phase == Phase::Running && rt().thread_count > 1 {
-        // Of sixteen bytes the first eight.
-        if let Some(plain) = note_atomic(address, size.min(8) as u32, writes, frame)
-            && rt().race_mode
-        {
+        // Sixteen bytes are two cells, of which one can be named in an operation.
+        let halves = (0..size).step_by(8).map(|half| (address + half, (size - half).min(8) as u32));
+        let plain = halves.fold(None, |plain, (at, size)| plain.or(note_atomic(at, size, writes, frame)));
+        if let Some(plain) = plain.filter(|_| rt().race_mode) {
             operation = operation.with(plain);
         }
     }
@@ -175,9 +211,9 @@ fn note_atomic(address: usize, size: u32, writes: bool, frame: Frame) -> Option<
     plain
 }
 
-/// Notes an access to a cell, unless it was noted within the same step.
+/// Notes an access to a cell, unless it was noted since anything was last published.
 fn note(cell: &mut Cell, me: u32, how: u64, frame: Frame) {
-    let (step, writes) = (rt().steps, how != how::READS);
+    let (step, writes) = (rt().published, how != how::READS);
     if cell.last_thread == me && cell.last_step == step && (cell.last_wrote || !writes) {
         return;
     }
@@ -249,7 +285,7 @@ fn access_piece(address: usize, size: u32, writes: bool, may_be_step: bool, fram
     if is_step {
         let (kind, how) = if writes { (op::WRITE, access::WRITE) } else { (op::READ, access::READ) };
         let operation = Op::on(kind, how, table.cells[index].object);
-        let beside = table.atomic_within(address, size);
+        let beside = table.atomics_within(address, size as usize).next().map(|cell| cell.object);
         visible(beside.map_or(operation, |atomic| operation.with(atomic)), frame);
         look_for_freed(address, writes, frame);
     }

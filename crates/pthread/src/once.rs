@@ -94,7 +94,7 @@ pub(crate) unsafe extern "C-unwind" fn __cxa_guard_acquire(guard: Guard) -> c_in
         return unsafe { real!(c"__cxa_guard_acquire", fn(Guard) -> c_int)(guard) };
     }
     let frame = frame!();
-    let object = memory::atomic(guard as usize, frame);
+    let object = memory::atomic(guard as usize, 1, frame);
     visible_when(Op::on(op::ONCE_ENTER, access::WRITE, object), Gate::clear(object, RUNNING), frame);
     let runtime = rt();
     // SAFETY: the program's.
@@ -110,7 +110,7 @@ pub(crate) unsafe extern "C-unwind" fn __cxa_guard_acquire(guard: Guard) -> c_in
 
 /// The initialisation of a local static is over, with or without success.
 fn leave_guard(guard: Guard, done: bool, frame: Frame) {
-    let object = memory::atomic(guard as usize, frame);
+    let object = memory::atomic(guard as usize, 1, frame);
     visible(Op::on(op::ONCE_LEAVE, access::WRITE, object), frame);
     // SAFETY: the program's.
     unsafe { *guard = u8::from(done) };

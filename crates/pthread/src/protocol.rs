@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 pub(crate) const ASKS_WHERE: i32 = 24;
 
 /// The first word of the area: both sides are of the same version.
-pub(crate) const MAGIC: u32 = 0x5E1F_000B;
+pub(crate) const MAGIC: u32 = 0x5E1F_000C;
 
 /// The environment variable that gives the number of the file descriptor of the area.
 pub(crate) const AREA_VARIABLE: &str = "SELVEDGE_AREA";
@@ -64,6 +64,8 @@ pub(crate) struct Area {
     pub(crate) cancels: AtomicU32,
     /// Whether plain accesses to memory are steps, in programs that are compiled for it.
     pub(crate) race_mode: AtomicU32,
+    /// Atomics within so many bytes are one object; 0 if each is its own.
+    pub(crate) atomics_together: AtomicU32,
     /// The values of `__VERIFIER_nondet_*`: the first, an `i32`, and how many there are.
     pub(crate) nondet_from: AtomicU32,
     pub(crate) nondet_count: AtomicU32,
@@ -331,6 +333,9 @@ pub(crate) mod stop {
     pub(crate) const GIVEN_UP: u64 = 7;
     /// Nothing: the program assumes what is not so, and so this execution is of no interest.
     pub(crate) const INFEASIBLE: u64 = 8;
+    /// Atomic operations overlap that were taken for independent, within eight bytes or within sixteen. See `memory.rs`.
+    pub(crate) const MIXED_IN_8: u64 = 9;
+    pub(crate) const MIXED_IN_16: u64 = 10;
 }
 
 /// What is said of how a step went, in the order in which the controlling side has the words.

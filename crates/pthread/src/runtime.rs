@@ -145,12 +145,15 @@ pub(crate) struct Runtime {
     pub(crate) carried: Carried,
     /// Plain accesses to memory are steps.
     pub(crate) race_mode: bool,
+    /// Atomics within so many bytes are one object, if it is not 0.
+    pub(crate) atomics_together: usize,
     /// People are told of the execution: what is around each place is logged.
     pub(crate) is_told: bool,
     /// The values of `__VERIFIER_nondet_*`: the first, and how many there are.
     pub(crate) nondet: (i32, u32),
-    /// How many steps were taken.
-    pub(crate) steps: u32,
+    /// How often what a thread has done so far may have become known to others: with each step, and where something is published
+    /// within one.
+    pub(crate) published: u32,
     /// The object of atomic sections, plus 1.
     pub(crate) section: u32,
     /// The object of the process's exit, plus 1.
@@ -231,9 +234,10 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     time_passes: false,
     carried: Carried::NOTHING,
     race_mode: false,
+    atomics_together: 0,
     is_told: false,
     nondet: (0, 0),
-    steps: 0,
+    published: 0,
     section: 0,
     exit: 0,
     signals: 0,
@@ -265,6 +269,7 @@ pub(crate) fn begin(area: *const Area, stack_top: usize) {
     let area = runtime.area();
     runtime.plan_length = area.plan_length.load(Ordering::Relaxed) as usize;
     runtime.onward.begin(area);
+    runtime.atomics_together = area.atomics_together.load(Ordering::Relaxed) as usize;
     runtime.race_mode = area.race_mode.load(Ordering::Relaxed) != 0;
     runtime.is_told = area.told.load(Ordering::Relaxed) != 0;
     runtime.nondet.0 = area.nondet_from.load(Ordering::Relaxed) as i32;
@@ -401,7 +406,7 @@ impl Runtime {
         if self.performed.yields() {
             self.onward.yielded(self.current);
         }
-        self.steps += 1;
+        self.published += 1;
         self.onward.at(self.decisions, self.current);
         let chosen = match self.planned() {
             Some(Answer::Thread(thread)) if self.can_run(thread) => Some(thread),
@@ -697,6 +702,8 @@ impl Runtime {
     /// Lets a new thread run to its first operation.
     pub(crate) fn start(&mut self, thread: u32) {
         let me = self.current;
+        // It knows what was done before.
+        self.published += 1;
         self.threads[thread as usize].starting = true;
         self.threads[thread as usize].creator = me;
         self.log([head(tag::BY, thread), 0, 0, 0, 0, 0, 0, 0]);

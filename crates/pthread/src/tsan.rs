@@ -274,6 +274,7 @@ pub(crate) unsafe extern "C-unwind" fn __tsan_func_exit() {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn __tsan_atomic_thread_fence(number: c_int) {
     if rt().phase == Phase::Running {
+        rt().published += 1;
         rt().log([head(tag::FENCE, 0), u64::from(engine_order(number)), 0, 0, 0, 0, 0, 0]);
     } else {
         std::sync::atomic::fence(Ordering::SeqCst);

@@ -184,6 +184,7 @@ pub(crate) fn leave_section(frame: Frame) {
     if rt().threads[me].atomic == 0 {
         // What was done in the section is behind whoever enters one next.
         let object = section();
+        rt().published += 1;
         rt().log([head(tag::PUBLISH, 0), 1, u64::from(object), 0, 0, 0, 0, 0]);
     }
 }

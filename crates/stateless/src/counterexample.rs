@@ -230,9 +230,10 @@ pub(crate) fn step_limit<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> S
     };
     let (kind, message) = if yields {
         let who = names.join(" and ");
+        let goes_on = if names.len() == 1 { "still runs and yields" } else { "still run and yield" };
         (
             ViolationKind::Livelock,
-            format!("livelock: after {limit} steps {who} still run and yield, and nothing comes of it"),
+            format!("livelock: after {limit} steps {who} {goes_on}, and nothing comes of it"),
         )
     } else if names.len() == 1 && tail.iter().all(|point| spins(&point.op)) {
         (

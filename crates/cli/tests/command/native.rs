@@ -57,6 +57,7 @@ int main(int count, char **arguments) {
     assert(strcmp(line, "fail") != 0);
     assert(count < 2 || strcmp(arguments[1], "two words") != 0);
     assert(count < 2 || strcmp(arguments[1], "again") != 0 || strcmp(line, "again") == 0);
+    assert(count < 3 || strcmp(arguments[0], arguments[2]) == 0);
     return getenv("LD_PRELOAD") != NULL;
 }
 "#;
@@ -71,6 +72,10 @@ fn an_executable_gets_its_input_and_arguments() {
     let program = program.to_str().unwrap();
     let seen = run(&["check", program, "--exit-status"], 0);
     assert!(seen.out.contains("HOLDS") && seen.out.contains("every execution"), "{seen:?}");
+    let name = format!("./{}", Path::new(program).file_name().unwrap().to_str().unwrap());
+    let mut check = selvedge(&["check", &name, "--", "its own name", &name]);
+    let seen = Seen::from(check.current_dir(&folder).output().unwrap());
+    assert_eq!(seen.status, Some(0), "{seen:?}");
     let input = folder.join("input");
     // Each execution reads it from the beginning.
     std::fs::write(&input, "again").unwrap();
@@ -170,6 +175,11 @@ fn what_cannot_be_checked_says_why() {
         let seen = run(&["cc", &at(&folder.join("program.c")), word, "-o", &at(&folder.join("none"))], 2);
         assert!(seen.err.contains("cannot be used") && !seen.err.contains("installed"), "{seen:?}");
     }
+    // No folder can be made in a file.
+    let mut command = selvedge(&["cc", &at(&folder.join("program.c")), "-o", &at(&folder.join("none"))]);
+    let seen = Seen::from(command.env("XDG_CACHE_HOME", folder.join("program.c")).output().unwrap());
+    assert_eq!(seen.status, Some(2), "{seen:?}");
+    assert!(seen.err.contains("XDG_CACHE_HOME") && !seen.err.contains("installed"), "{seen:?}");
     // A static library of the sanitizer's is in the program, a shared one is needed by it.
     let with_library =
         compile(&fresh("native-tsan"), "void __tsan_init(void) {}\nint main(void) { return 0; }\n", &[]);
@@ -412,7 +422,7 @@ fn accesses_are_seen_whatever_a_build_asks_for() {
         ] {
             let mut compile = selvedge(&["cc", "-O2", "copies.c", "-o", "copies"]);
             compile.args(words.split_whitespace()).current_dir(&folder);
-            compile.env("XDG_CACHE_HOME", folder.join("cache")).env("SELVEDGE_CC", compiler);
+            compile.env("XDG_CACHE_HOME", folder.join("a cache, here")).env("SELVEDGE_CC", compiler);
             compile.env("SELVEDGE_KEEP_OPTIMISATION", "1");
             let seen = Seen::from(compile.output().unwrap());
             assert_eq!((seen.status, seen.err.as_str()), (Some(0), ""), "{compiler} {words}: {seen:?}");

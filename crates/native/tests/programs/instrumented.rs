@@ -1,6 +1,6 @@
 //! Programs that tell of every access to memory.
 
-use selvedge_native::{NativeProgram, Search};
+use selvedge_native::{Named, NativeProgram, Search};
 
 use crate::common::{compile, corpus, has, instrument, instrument_with, write, write_file};
 use crate::examples::check_program;
@@ -127,6 +127,30 @@ fn functions_over_memory_are_seen() {
         });
         let missed: Vec<_> = missed.collect();
         assert!(missed.is_empty(), "{compilers:?}: {missed:?}");
+    }
+}
+
+/// What is read to be changed is read in a step of its own: no update is lost without a preemption, and with two of them both can count.
+#[test]
+fn to_change_a_variable_is_to_read_and_to_write_it() {
+    let text = "#include <assert.h>\n#include <pthread.h>\nint number;\n\
+                static void *add(void *unused) { number++; return unused; }\n\
+                int main(void) {\npthread_t threads[2];\n\
+                for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, add, NULL);\n\
+                for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);\nassert(number == SUM);\n}\n";
+    let source = write("changes", text);
+    for compilers in [["gcc", "g++"], ["clang", "clang++"]] {
+        if !has(compilers[0], "to_change_a_variable_is_to_read_and_to_write_it") {
+            continue;
+        }
+        for (sum, preemptions) in [("-DSUM=1", 0), ("-DSUM=2", 1)] {
+            let program = NativeProgram::open(&instrument_with(compilers, &source, &[sum])).unwrap();
+            let program = program.race_mode(true).unwrap();
+            let search = Search { strategy: Named::Icb, allow_races: true, ..Search::default() };
+            let outcome = search.check(&program, None, &mut |_| ()).unwrap();
+            let violation = outcome.violation().unwrap_or_else(|| panic!("{compilers:?} {sum}: {outcome:?}"));
+            assert_eq!(violation.preemptions, preemptions, "{compilers:?} {sum}");
+        }
     }
 }
 

@@ -34,8 +34,17 @@ fn what_cannot_be_controlled_is_refused() {
                 int main(void) { atexit(after); pthread_exit(0); }\n";
     let message = refusal("refused-late", late);
     assert!(message.contains("while the process exits"), "{message}");
-    for (name, call) in [("fork", "fork()"), ("vfork", "vfork()"), ("clone", "clone(0, 0, 0, 0)")] {
-        let text = format!("#include <sched.h>\n#include <unistd.h>\nint main(void) {{\nreturn {call}; }}\n");
+    let calls = [
+        ("fork", "fork()"),
+        ("vfork", "vfork()"),
+        ("clone", "clone(0, 0, 0, 0)"),
+        ("daemon", "daemon(1, 1)"),
+        ("forkpty", "forkpty(0, 0, 0, 0)"),
+    ];
+    for (name, call) in calls {
+        let text = format!(
+            "#include <sched.h>\n#include <unistd.h>\n#include <pty.h>\nint main(void) {{ return {call}; }}\n"
+        );
         let message = refusal(&format!("refused-{name}"), &text);
         let place = format!("refused-{name}.c:4");
         assert!(message.contains(&format!("calls {name}:")) && message.contains(&place), "{message}");
