@@ -41,6 +41,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static sigset_t signals;
 static long shared;
+static unsigned char places[16] __attribute__((aligned(16)));
 
 // What a thread itself knows of what it holds.
 static int held[THREADS][MUTEXES], locked[THREADS][2];
@@ -112,6 +113,14 @@ static long run(const char *name, int n) {
     long value = 0;
     int which = n % MUTEXES, side = n % 2, other = n % THREADS;
 #define IS(text) (strcmp(name, text) == 0)
+// Atomic operations of so many bytes, of which the places overlap.
+#define ATOMICS(size, type)                                                                        \
+    } else if (IS("load" #size)) {                                                                 \
+        value = __atomic_load_n((type *)places + n, __ATOMIC_SEQ_CST);                             \
+    } else if (IS("store" #size)) {                                                                \
+        __atomic_store_n((type *)places + n, (type)(at + 4 * me + 1), __ATOMIC_SEQ_CST);           \
+    } else if (IS("swap" #size)) {                                                                 \
+        value = __atomic_fetch_add((type *)places + n, (type)(at + 4 * me + 1), __ATOMIC_SEQ_CST);
     if (IS("lock") || IS("try") || IS("timed")) {
         limit = soon();
         value = IS("lock")  ? pthread_mutex_lock(&mutexes[which])
@@ -185,6 +194,10 @@ static long run(const char *name, int n) {
         value = add(1);
     } else if (IS("get")) {
         value = add(0);
+        ATOMICS(1, unsigned char)
+        ATOMICS(2, unsigned short)
+        ATOMICS(4, unsigned int)
+        ATOMICS(8, unsigned long)
     } else if (IS("yield")) {
         value = sched_yield();
     } else if (IS("sleep")) {

@@ -11,14 +11,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use selvedge_core::{Bounds, Measure};
-use selvedge_native::NativeProgram;
+use selvedge_native::{NativeProgram, Search};
 use selvedge_stateless::strategy::{Lesson, Named, Parameters};
 use selvedge_stateless::{
     Choice, Coverage, Error, Explorer, Finished, Point, Prefix, Report, Settings, StateHash, Strategy, Wanted,
 };
 use selvedge_testgen::Numbers;
 
-use crate::common::{compile, has};
+use crate::common::{compile, has, instrument};
 
 /// Programs with more executions are left out.
 const EXECUTIONS: u64 = 1_000;
@@ -138,17 +138,24 @@ impl Program {
 struct Interpreters {
     cancels: PathBuf,
     plain: PathBuf,
+    /// Where atomic operations are steps.
+    atomics: PathBuf,
 }
 
 impl Interpreters {
     fn new() -> Self {
         let source = "generated/pthreads.c";
-        Interpreters { cancels: compile(source, &["-DCANCELS"]), plain: compile(source, &[]) }
+        let atomics = instrument(source, &["-D_GNU_SOURCE"]);
+        Interpreters { cancels: compile(source, &["-DCANCELS"]), plain: compile(source, &[]), atomics }
     }
 
     fn of(&self, program: &Program) -> &Path {
-        let cancels = program.0.iter().flatten().any(|statement| statement.starts_with("cancel"));
-        if cancels { &self.cancels } else { &self.plain }
+        let has = |name: &str| program.0.iter().flatten().any(|statement| statement.starts_with(name));
+        match () {
+            () if has("cancel") => &self.cancels,
+            () if ["load", "store", "swap"].iter().any(|name| has(name)) => &self.atomics,
+            () => &self.plain,
+        }
     }
 }
 
@@ -218,6 +225,9 @@ fn compare(interpreters: &Interpreters, program: &Program, yields: Option<u32>) 
         shorten: 0,
         ..Settings::default()
     };
+    // Where atomics overlap, that is found out first.
+    let first = Search { strategy: Named::Icb, max_executions: settings.max_executions, ..Search::default() };
+    first.check(&native, None, &mut |_| ()).map_err(|error| format!("{error}"))?;
     let mut explorer = Explorer::new(&native, settings).unwrap();
     let mut search = |name: &str, strategy: Named, preemptions: Option<u32>| {
         let unbounded = preemptions.is_none();
@@ -294,6 +304,7 @@ enum Theme {
     Exits,
     Joins,
     Mixed,
+    Atomics,
 }
 
 /// Statements, each with how many objects there are of its kind. Where that is 0, the number is another thread's.
@@ -395,6 +406,21 @@ const JOINS: Pool = &[
     ("down", 2),
 ];
 
+const ATOMICS: Pool = &[
+    ("load1", 16),
+    ("store1", 16),
+    ("swap1", 16),
+    ("load2", 8),
+    ("store2", 8),
+    ("swap2", 8),
+    ("load4", 4),
+    ("store4", 4),
+    ("swap4", 4),
+    ("load8", 2),
+    ("store8", 2),
+    ("swap8", 2),
+];
+
 impl Theme {
     fn pools(self) -> &'static [Pool] {
         match self {
@@ -405,6 +431,7 @@ impl Theme {
             Theme::Exits => &[EXITS, EXITS, SHARED],
             Theme::Joins => &[JOINS, JOINS, SHARED],
             Theme::Mixed => &[CANCELLATION, MUTEXES, LOCKS, SIGNALS, EXITS, JOINS, SHARED],
+            Theme::Atomics => &[ATOMICS],
         }
     }
 }
@@ -487,6 +514,11 @@ fn exits() {
 #[test]
 fn joins() {
     verify_theme(Theme::Joins, 40);
+}
+
+#[test]
+fn atomics_that_overlap() {
+    verify_theme(Theme::Atomics, 100);
 }
 
 #[test]
