@@ -32,6 +32,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_barrier_init(
     attributes: *const c_void,
     count: c_uint,
 ) -> c_int {
+    if is_on() {
+        slot(barrier).look_for_freed(object::BARRIER, frame!());
+    }
     // SAFETY: passed on.
     let failed = unsafe {
         real!(c"pthread_barrier_init", fn(*mut c_void, *const c_void, c_uint) -> c_int)(
@@ -56,7 +59,11 @@ pub(crate) unsafe extern "C-unwind" fn pthread_barrier_destroy(barrier: *mut c_v
     }
     let frame = frame!();
     let object = object_of(barrier, frame);
-    destroy(object, || rt().object(object).word & COUNT != 0, frame);
+    let is_used = || {
+        slot(barrier).must_be_there(object::BARRIER, frame);
+        rt().object(object).word & COUNT != 0
+    };
+    destroy(object, is_used, frame);
     slot(barrier).destroy();
     0
 }
@@ -76,6 +83,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_barrier_wait(barrier: *mut c_void
     // SAFETY: the program's barrier.
     let threads = u64::from(unsafe { barrier.cast::<u32>().add(2).read() });
     visible(Op::on(op::BARRIER_ARRIVE, access::WRITE, object), frame);
+    slot(barrier).must_be_there(object::BARRIER, frame);
     let runtime = rt();
     let word = runtime.object(object).word;
     let (generation, come) = (word & !COUNT, (word & COUNT) + 1);

@@ -182,7 +182,10 @@ pub(crate) unsafe extern "C-unwind" fn cnd_timedwait(
         // SAFETY: the program's.
         return match time::moment(time::REALTIME, unsafe { *limit }) {
             Some(deadline) => result(cond::wait(condvar, mutex, Some(deadline), frame!())),
-            None => ERROR,
+            None => {
+                cond::look_for_freed(condvar, mutex, frame!());
+                ERROR
+            }
         };
     }
     // SAFETY: passed on.

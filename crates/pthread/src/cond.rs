@@ -37,7 +37,14 @@ pub(crate) fn wait(condvar: *mut c_void, mutex: *mut c_void, deadline: Option<u6
         }
         waits_without(frame);
     }
-    wait_on(object, mutex, deadline, frame)
+    let must_be_there = || {
+        slot(condvar).must_be_there(object::CONDVAR, frame);
+        memory.must_be_there(frame);
+    };
+    let error = wait_begun(object, mutex, deadline, must_be_there, frame);
+    // A condition variable may be destroyed and freed once all who wait were woken; not so the mutex that they lock again.
+    memory.must_be_there(frame);
+    error
 }
 
 /// The current thread waits with a mutex that does not say so itself.
@@ -51,6 +58,11 @@ pub(crate) fn waits_without(frame: Frame) -> ! {
 
 /// Waits with a mutex that the current thread holds.
 pub(crate) fn wait_on(object: u32, mutex: u32, deadline: Option<u64>, frame: Frame) -> c_int {
+    wait_begun(object, mutex, deadline, || (), frame)
+}
+
+/// The same; `begun` is called when the wait begins.
+fn wait_begun(object: u32, mutex: u32, deadline: Option<u64>, begun: impl FnOnce(), frame: Frame) -> c_int {
     cancel::act(frame);
     // A recursive mutex that is locked more than once stays locked, as in the C library: the wait does nothing to it
     // that another thread could tell.
@@ -59,6 +71,7 @@ pub(crate) fn wait_on(object: u32, mutex: u32, deadline: Option<u64>, frame: Fra
     rt().threads[me as usize].in_cancellable_wait = true;
     let begin = Op::on(op::WAIT, access::WRITE, object);
     visible(if stays { begin } else { begin.with(mutex) }, frame);
+    begun();
     let runtime = rt();
     if runtime.threads[me as usize].woken_to_cancel {
         // It was cancelled on its way here: it need not be woken.
@@ -120,12 +133,22 @@ fn wait_until(
     // SAFETY: the program's.
     match time::moment(clock, unsafe { *limit }) {
         Some(deadline) if time::is_clock(clock) => wait(condvar, mutex, Some(deadline), frame),
-        _ => EINVAL,
+        _ => {
+            look_for_freed(condvar, mutex, frame);
+            EINVAL
+        }
     }
+}
+
+/// To wait fails because of something else than the two: they must not be in memory that was freed either.
+pub(crate) fn look_for_freed(condvar: *mut c_void, mutex: *mut c_void, frame: Frame) {
+    slot(condvar).look_for_freed(object::CONDVAR, frame);
+    Mutex::new(mutex).look_for_freed(frame);
 }
 
 pub(crate) fn notify(condvar: *mut c_void, all: bool, frame: Frame) {
     notify_on(object_of(condvar, frame), all, frame);
+    slot(condvar).must_be_there(object::CONDVAR, frame);
 }
 
 /// Wakes one of those who wait, or all.
@@ -167,7 +190,11 @@ pub(crate) fn leaves_signal(object: u32) -> bool {
 pub(crate) fn destroy_condvar(condvar: *mut c_void, frame: Frame) {
     let object = object_of(condvar, frame);
     // Threads that have been signalled and have yet to wake are allowed.
-    mutex::destroy(object, || rt().waiters(object) > 0, frame);
+    let is_used = || {
+        slot(condvar).must_be_there(object::CONDVAR, frame);
+        rt().waiters(object) > 0
+    };
+    mutex::destroy(object, is_used, frame);
     slot(condvar).destroy();
 }
 
@@ -180,6 +207,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_init(
     condvar: *mut c_void,
     attributes: *const c_void,
 ) -> c_int {
+    if is_on() {
+        slot(condvar).look_for_freed(object::CONDVAR, frame!());
+    }
     // SAFETY: passed on. It writes the whole of it, so that it is a new object.
     unsafe {
         real!(c"pthread_cond_init" @ c"GLIBC_2.3.2", fn(*mut c_void, *const c_void) -> c_int)(

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use crate::protocol::{Gate, Op, access, note, object, op, order, stop};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
-use crate::slot::{Slot, name, small_object};
+use crate::slot::{Slot, name, small_must_be_there, small_object_at};
 use crate::sys::{EBUSY, EDEADLK, EINVAL, ENOTRECOVERABLE, EOWNERDEAD, EPERM, ETIMEDOUT, Timespec, real};
 use crate::time;
 
@@ -62,6 +62,17 @@ impl Mutex {
             rt().set_word(object, LOCKED, 1);
         }
         object
+    }
+
+    /// An operation on it is under way: its memory must be there still.
+    #[inline]
+    pub(crate) fn must_be_there(self, frame: Frame) {
+        self.slot().must_be_there(object::MUTEX, frame);
+    }
+
+    /// The same where it is not looked up, because what it is used with is wrong.
+    pub(crate) fn look_for_freed(self, frame: Frame) {
+        self.slot().look_for_freed(object::MUTEX, frame);
     }
 
     /// Who holds it and how often, where that is left to the C library: before `main`.
@@ -139,7 +150,9 @@ pub(crate) fn lock(mutex: Mutex, deadline: Option<u64>, frame: Frame) -> c_int {
     }
     let gate = Gate { timed: deadline.is_some(), ..free(object) };
     let operation = Op::on(op::LOCK, access::WRITE, object).ordered(order::ACQUIRE);
-    if visible_when(operation, gate, frame) {
+    let timed_out = visible_when(operation, gate, frame);
+    mutex.must_be_there(frame);
+    if timed_out {
         rt().pass_time(deadline.unwrap_or(0));
         return ETIMEDOUT;
     }
@@ -152,7 +165,9 @@ pub(crate) fn try_lock(mutex: Mutex, frame: Frame) -> c_int {
         rt().object(object).count += 1;
         return 0;
     }
-    try_object(object, frame)
+    let error = try_object(object, frame);
+    mutex.must_be_there(frame);
+    error
 }
 
 /// Takes a mutex or a spin lock if it is free.
@@ -182,6 +197,7 @@ pub(crate) fn unlock(mutex: Mutex, frame: Frame) -> c_int {
         return 0;
     }
     visible(Op::on(op::UNLOCK, access::WRITE, object), frame);
+    mutex.must_be_there(frame);
     release(object);
     0
 }
@@ -209,7 +225,11 @@ pub(crate) fn destroy(object: u32, is_used: impl FnOnce() -> bool, frame: Frame)
 
 pub(crate) fn destroy_mutex(mutex: Mutex, frame: Frame) {
     let object = mutex.object(frame);
-    destroy(object, || rt().object(object).word & LOCKED != 0, frame);
+    let is_used = || {
+        mutex.must_be_there(frame);
+        rt().object(object).word & LOCKED != 0
+    };
+    destroy(object, is_used, frame);
     mutex.slot().destroy();
 }
 
@@ -238,6 +258,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_mutex_init(
     mutex: *mut c_void,
     attributes: *const c_void,
 ) -> c_int {
+    if is_on() {
+        Mutex(mutex).look_for_freed(frame!());
+    }
     // SAFETY: passed on. It writes the whole mutex, so that it is a new object.
     unsafe { real!(c"pthread_mutex_init", fn(*mut c_void, *const c_void) -> c_int)(mutex, attributes) }
 }
@@ -337,6 +360,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_mutex_clocklock(
 ) -> c_int {
     if is_on() {
         if !time::is_clock(clock) {
+            Mutex(mutex).look_for_freed(frame!());
             return EINVAL;
         }
         return lock_until(Mutex(mutex), clock, limit, frame!());
@@ -372,8 +396,13 @@ pub(crate) unsafe extern "C-unwind" fn pthread_mutex_consistent(mutex: *mut c_vo
 
 const SPIN: u32 = 0x5100_0000;
 
-fn spin(memory: *mut u32) -> u32 {
-    small_object(memory, SPIN, object::SPINLOCK, memory as usize, |_| 0)
+fn spin(memory: *mut u32, frame: Frame) -> u32 {
+    small_object_at(memory, SPIN, object::SPINLOCK, memory as usize, frame, |_| 0)
+}
+
+/// An operation on it is under way: its memory must be there still.
+fn spin_must_be_there(memory: *mut u32, frame: Frame) {
+    small_must_be_there(memory, SPIN, object::SPINLOCK, frame);
 }
 
 /// `pthread_spin_init`.
@@ -382,6 +411,9 @@ fn spin(memory: *mut u32) -> u32 {
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_spin_init(lock: *mut u32, shared: c_int) -> c_int {
+    if is_on() {
+        spin_must_be_there(lock, frame!());
+    }
     // SAFETY: passed on; it writes the whole lock.
     unsafe { real!(c"pthread_spin_init", fn(*mut u32, c_int) -> c_int)(lock, shared) }
 }
@@ -393,8 +425,13 @@ pub(crate) unsafe extern "C-unwind" fn pthread_spin_init(lock: *mut u32, shared:
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_spin_destroy(lock: *mut u32) -> c_int {
     if is_on() {
-        let object = spin(lock);
-        destroy(object, || rt().object(object).word & LOCKED != 0, frame!());
+        let frame = frame!();
+        let object = spin(lock, frame);
+        let is_used = || {
+            spin_must_be_there(lock, frame);
+            rt().object(object).word & LOCKED != 0
+        };
+        destroy(object, is_used, frame);
     }
     0
 }
@@ -406,9 +443,11 @@ pub(crate) unsafe extern "C-unwind" fn pthread_spin_destroy(lock: *mut u32) -> c
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut u32) -> c_int {
     if is_on() {
-        let object = spin(lock);
+        let frame = frame!();
+        let object = spin(lock, frame);
         let operation = Op::on(op::LOCK, access::WRITE, object).ordered(order::ACQUIRE);
-        visible_when(operation, free(object), frame!());
+        visible_when(operation, free(object), frame);
+        spin_must_be_there(lock, frame);
         return hold(object);
     }
     // SAFETY: passed on.
@@ -425,7 +464,10 @@ pub(crate) unsafe extern "C-unwind" fn pthread_spin_trylock(lock: *mut u32) -> c
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_spin_trylock", fn(*mut u32) -> c_int)(lock) };
     }
-    try_object(spin(lock), frame!())
+    let frame = frame!();
+    let error = try_object(spin(lock, frame), frame);
+    spin_must_be_there(lock, frame);
+    error
 }
 
 /// `pthread_spin_unlock`.
@@ -438,11 +480,13 @@ pub(crate) unsafe extern "C-unwind" fn pthread_spin_unlock(lock: *mut u32) -> c_
         // SAFETY: passed on.
         return unsafe { real!(c"pthread_spin_unlock", fn(*mut u32) -> c_int)(lock) };
     }
-    let (object, frame) = (spin(lock), frame!());
+    let frame = frame!();
+    let object = spin(lock, frame);
     if !is_mine(object) {
         not_held(object, rt().object(object).holder != 0, frame);
     }
     visible(Op::on(op::UNLOCK, access::WRITE, object), frame);
+    spin_must_be_there(lock, frame);
     release(object);
     0
 }

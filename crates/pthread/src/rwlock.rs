@@ -32,6 +32,11 @@ fn object_of(lock: *mut c_void, frame: Frame) -> u32 {
     slot(lock).object(object::RWLOCK, frame, || 0)
 }
 
+/// An operation on it is under way: its memory must be there still.
+fn must_be_there(lock: *mut c_void, frame: Frame) {
+    slot(lock).must_be_there(object::RWLOCK, frame);
+}
+
 fn prefers_writers(lock: *mut c_void) -> bool {
     const NONRECURSIVE: u32 = 2;
     // SAFETY: the program's lock.
@@ -116,7 +121,9 @@ fn read_lock(lock: *mut c_void, deadline: Option<u64>, frame: Frame) -> c_int {
     }
     let gate = Gate { timed: deadline.is_some(), ..Gate::clear(object, closed_by(lock)) };
     let operation = Op::on(op::READ_LOCK, access::READ, object).ordered(order::ACQUIRE);
-    if visible_when(operation, gate, frame) {
+    let timed_out = visible_when(operation, gate, frame);
+    must_be_there(lock, frame);
+    if timed_out {
         rt().pass_time(deadline.unwrap_or(0));
         return ETIMEDOUT;
     }
@@ -140,7 +147,9 @@ fn write_lock(lock: *mut c_void, deadline: Option<u64>, frame: Frame) -> c_int {
     }
     let gate = Gate { timed: deadline.is_some(), ..Gate::clear(object, WRITER | READERS) };
     let operation = Op::on(op::LOCK, access::WRITE, object).ordered(order::ACQUIRE);
-    if visible_when(operation, gate, frame) {
+    let timed_out = visible_when(operation, gate, frame);
+    must_be_there(lock, frame);
+    if timed_out {
         change(object, |word| word - waiter);
         rt().pass_time(deadline.unwrap_or(0));
         return ETIMEDOUT;
@@ -166,6 +175,7 @@ fn try_lock(lock: *mut c_void, writes: bool, frame: Frame) -> c_int {
         false => Op::on(op::TRY_READ_LOCK, access::READ, object),
     };
     visible(operation, frame);
+    must_be_there(lock, frame);
     let runtime = rt();
     let word = runtime.object(object).word;
     if word & closed_by(lock) != 0 || writes && word != 0 {
@@ -194,13 +204,14 @@ fn until(
     limit: *const Timespec,
     frame: Frame,
 ) -> c_int {
-    if !time::is_clock(clock) {
-        return EINVAL;
-    }
     // SAFETY: the program's.
-    match time::moment(clock, unsafe { *limit }) {
+    let moment = || time::moment(clock, unsafe { *limit });
+    match time::is_clock(clock).then(moment).flatten() {
         Some(deadline) => take(lock, Some(deadline), frame),
-        None => EINVAL,
+        None => {
+            slot(lock).look_for_freed(object::RWLOCK, frame);
+            EINVAL
+        }
     }
 }
 
@@ -213,6 +224,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_init(
     lock: *mut c_void,
     attributes: *const c_void,
 ) -> c_int {
+    if is_on() {
+        slot(lock).look_for_freed(object::RWLOCK, frame!());
+    }
     // SAFETY: passed on. It writes the whole of it, so that it is a new object.
     unsafe { real!(c"pthread_rwlock_init", fn(*mut c_void, *const c_void) -> c_int)(lock, attributes) }
 }
@@ -229,7 +243,11 @@ pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_destroy(lock: *mut c_void)
     }
     let frame = frame!();
     let object = object_of(lock, frame);
-    destroy(object, || rt().object(object).word != 0, frame);
+    let is_used = || {
+        must_be_there(lock, frame);
+        rt().object(object).word != 0
+    };
+    destroy(object, is_used, frame);
     slot(lock).destroy();
     0
 }
@@ -375,10 +393,12 @@ pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut c_void) 
     // What the thread itself holds, no other can change.
     if is_mine(object) {
         visible(Op::on(op::UNLOCK, access::WRITE, object), frame);
+        must_be_there(lock, frame);
         let word = rt().object(object).word;
         rt().set_word(object, word & !WRITER, 0);
     } else if Holds::get().find(object).is_some() {
         visible(Op::on(op::READ_UNLOCK, access::READ, object), frame);
+        must_be_there(lock, frame);
         let word = rt().object(object).word;
         rt().set_word(object, word - READER, 0);
         Holds::get().remove(object);

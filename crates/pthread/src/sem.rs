@@ -24,6 +24,11 @@ fn object_of(semaphore: *mut c_void, frame: Frame) -> u32 {
     slot(semaphore).object(object::SEMAPHORE, frame, || u64::from(unsafe { semaphore.cast::<u32>().read() }))
 }
 
+/// An operation on it is under way: its memory must be there still.
+fn must_be_there(semaphore: *mut c_void, frame: Frame) {
+    slot(semaphore).must_be_there(object::SEMAPHORE, frame);
+}
+
 fn fail(error: c_int) -> c_int {
     set_errno(error);
     -1
@@ -34,7 +39,9 @@ fn take(semaphore: *mut c_void, deadline: Option<u64>, frame: Frame) -> c_int {
     cancel::act(frame);
     let gate = Gate { timed: deadline.is_some(), ..Gate::above(object, !0, 0) };
     let operation = Op::on(op::TAKE, access::WRITE, object).ordered(order::ACQUIRE);
-    if cancel::visible_when(operation, gate, frame) {
+    let timed_out = cancel::visible_when(operation, gate, frame);
+    must_be_there(semaphore, frame);
+    if timed_out {
         rt().pass_time(deadline.unwrap_or(0));
         return fail(ETIMEDOUT);
     }
@@ -59,6 +66,9 @@ pub(crate) unsafe extern "C-unwind" fn sem_init(
     shared: c_int,
     value: c_uint,
 ) -> c_int {
+    if is_on() {
+        slot(semaphore).look_for_freed(object::SEMAPHORE, frame!());
+    }
     // SAFETY: passed on.
     let failed =
         unsafe { real!(c"sem_init", fn(*mut c_void, c_int, c_uint) -> c_int)(semaphore, shared, value) };
@@ -78,6 +88,7 @@ pub(crate) unsafe extern "C-unwind" fn sem_destroy(semaphore: *mut c_void) -> c_
         let frame = frame!();
         let object = object_of(semaphore, frame);
         let waits = || {
+            must_be_there(semaphore, frame);
             let runtime = rt();
             let threads = &runtime.threads[..runtime.thread_count as usize];
             threads.iter().any(|thread| !thread.ended && thread.gate.object == object + 1)
@@ -114,6 +125,7 @@ pub(crate) unsafe extern "C-unwind" fn sem_trywait(semaphore: *mut c_void) -> c_
     let frame = frame!();
     let object = object_of(semaphore, frame);
     visible(Op::on(op::TAKE, access::WRITE, object), frame);
+    must_be_there(semaphore, frame);
     if rt().object(object).word == 0 {
         rt().performs(access::READ);
         rt().note = note::BUSY;
@@ -125,13 +137,14 @@ pub(crate) unsafe extern "C-unwind" fn sem_trywait(semaphore: *mut c_void) -> c_
 }
 
 fn until(semaphore: *mut c_void, clock: c_int, limit: *const Timespec, frame: Frame) -> c_int {
-    if !time::is_clock(clock) {
-        return fail(EINVAL);
-    }
     // SAFETY: the program's.
-    match time::moment(clock, unsafe { *limit }) {
+    let moment = || time::moment(clock, unsafe { *limit });
+    match time::is_clock(clock).then(moment).flatten() {
         Some(deadline) => take(semaphore, Some(deadline), frame),
-        None => fail(EINVAL),
+        None => {
+            slot(semaphore).look_for_freed(object::SEMAPHORE, frame);
+            fail(EINVAL)
+        }
     }
 }
 
@@ -183,6 +196,7 @@ pub(crate) unsafe extern "C-unwind" fn sem_post(semaphore: *mut c_void) -> c_int
     let frame = frame!();
     let object = object_of(semaphore, frame);
     visible(Op::on(op::POST, access::WRITE, object).ordered(order::RELEASE), frame);
+    must_be_there(semaphore, frame);
     let runtime = rt();
     let word = runtime.object(object).word;
     if word >= MOST {
@@ -206,6 +220,7 @@ pub(crate) unsafe extern "C-unwind" fn sem_getvalue(semaphore: *mut c_void, valu
     let frame = frame!();
     let object = object_of(semaphore, frame);
     visible(Op::on(op::LOAD, access::READ, object), frame);
+    must_be_there(semaphore, frame);
     let word = rt().object(object).word;
     (rt().note, rt().number) = (note::NUMBER, word);
     // SAFETY: the program's.

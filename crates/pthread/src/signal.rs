@@ -4,6 +4,9 @@
 //! program do not come in an execution. What is sent to whoever has it blocked is kept, for `sigwait` or until it is
 //! blocked no more. What is sent and not blocked is the system's: its handler runs in the thread that sends it, and
 //! cannot run in another. What a thread blocks is the kernel thread's for as long as it runs.
+//!
+//! The runtime has handlers of its own (`fault.rs`), where the program has none. What the program is told of handlers is
+//! what it has set itself.
 
 use std::ffi::{c_int, c_void};
 
@@ -11,8 +14,8 @@ use crate::cancel;
 use crate::protocol::{Gate, Op, access, head, object, op, order, stop, tag};
 use crate::runtime::{is_on, rt, visible};
 use crate::site::{Frame, frame};
-use crate::sys::{self, EAGAIN, EINTR, EINVAL, ESRCH, Timespec, real, set_errno};
-use crate::{thread, time};
+use crate::sys::{self, EAGAIN, EINTR, EINVAL, ESRCH, SigAction, Timespec, real, set_errno};
+use crate::{fault, thread, time};
 
 /// `sigset_t`: its first word has the signals.
 type SignalSet = u64;
@@ -263,7 +266,7 @@ pub(crate) fn suspend(mask: SignalSet, deadline: Option<u64>, frame: Frame) -> O
     }
     loop {
         let Some((signal, value)) = wait(!mask, deadline, frame) else { return Some(false) };
-        let mut action = sys::SigAction { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
+        let mut action = SigAction { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
         // SAFETY: the action is a local.
         unsafe { sys::sigaction(signal, std::ptr::null(), &raw mut action) };
         if action.handler == IGNORED {
@@ -636,4 +639,85 @@ pub(crate) unsafe extern "C-unwind" fn sigprocmask(
     }
     // SAFETY: passed on.
     unsafe { real!(c"sigprocmask", fn(c_int, *const SignalSet, *mut SignalSet) -> c_int)(how, set, old) }
+}
+
+const SIG_DFL: usize = 0;
+const SIG_ERR: usize = usize::MAX;
+
+/// The program has changed what is done about a signal. If that is nothing, the runtime's handler takes its place: to have
+/// none would end the process just so, without telling where.
+fn changed(signal: c_int, handler: usize) {
+    if handler == SIG_DFL && is_on() {
+        fault::catch(signal);
+    }
+}
+
+/// `sigaction`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn sigaction(
+    signal: c_int,
+    action: *const SigAction,
+    old: *mut SigAction,
+) -> c_int {
+    let is_caught = fault::is_caught(signal);
+    // SAFETY: the program's.
+    let handler = unsafe { action.as_ref() }.map(|action| action.handler);
+    // As long as the handler is the runtime's, the program has none, and may say so again.
+    if !is_caught || handler.is_some_and(|handler| handler != SIG_DFL) {
+        // SAFETY: passed on.
+        let failed = unsafe {
+            real!(c"sigaction", fn(c_int, *const SigAction, *mut SigAction) -> c_int)(signal, action, old)
+        };
+        if failed != 0 {
+            return failed;
+        }
+        if let Some(handler) = handler {
+            changed(signal, handler);
+        }
+    }
+    if is_caught && !old.is_null() {
+        // SAFETY: the program's.
+        unsafe { old.write(SigAction { handler: SIG_DFL, mask: [0; 16], flags: 0, restorer: 0 }) };
+    }
+    0
+}
+
+/// Sets a handler by one of the older functions, which give the handler before.
+fn set_handler(
+    signal: c_int,
+    handler: usize,
+    set: unsafe extern "C-unwind" fn(c_int, usize) -> usize,
+) -> usize {
+    let is_caught = fault::is_caught(signal);
+    if is_caught && handler == SIG_DFL {
+        return SIG_DFL;
+    }
+    // SAFETY: passed on.
+    let before = unsafe { set(signal, handler) };
+    if before == SIG_ERR {
+        return before;
+    }
+    changed(signal, handler);
+    if is_caught { SIG_DFL } else { before }
+}
+
+/// `signal`, as BSD has it: the handler stays.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn signal(number: c_int, handler: usize) -> usize {
+    set_handler(number, handler, real!(c"signal", fn(c_int, usize) -> usize))
+}
+
+/// `signal`, as System V has it, and as it is in strict C: the handler is called once.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn __sysv_signal(number: c_int, handler: usize) -> usize {
+    set_handler(number, handler, real!(c"__sysv_signal", fn(c_int, usize) -> usize))
 }

@@ -4,10 +4,15 @@
 //! of each. What was made by a static initialiser, by the C library's `init` function (which the runtime calls), or by
 //! zeroing has no number yet, and gets one when it is first touched. So objects are numbered in the order in which an
 //! execution touches them, whatever their addresses, and memory that is used again is another object.
+//!
+//! Memory that was freed is overwritten, so that an object in it has its number no more: that is looked at where an object
+//! is looked up, and again when the operation on it is under way, since another thread may have freed it in between.
 
+use crate::heap;
 use crate::protocol::stop;
 use crate::runtime::rt;
 use crate::site::Frame;
+use crate::told;
 
 /// Mixed with its address: a copy of the memory elsewhere is no object.
 const TAG: u64 = 0x5E1F_ED6E_0B1E_C700;
@@ -41,12 +46,19 @@ impl Slot {
         TAG ^ self.words as u64
     }
 
+    /// The object, if there is one.
+    pub(crate) fn existing(self) -> Option<u32> {
+        let [tag, number] = self.read();
+        (tag == self.tag()).then_some(number as u32)
+    }
+
     /// The object, made on its first use with the word that `initial` gives.
     pub(crate) fn object(self, kind: u8, frame: Frame, initial: impl FnOnce() -> u64) -> u32 {
         let [tag, number] = self.read();
         if tag == self.tag() {
             return number as u32;
         }
+        self.look_for_freed(kind, frame);
         if tag == DESTROYED ^ self.words as u64 {
             let what: &[u8] = name(kind);
             rt().stop(stop::MISUSE, frame, &[b"a ", what, b" is used after it was destroyed"]);
@@ -54,6 +66,19 @@ impl Slot {
         let object = rt().new_object(kind, initial(), self.object);
         self.write([self.tag(), u64::from(object)]);
         object
+    }
+
+    /// An operation on the object, which was looked up before, is under way: its memory must be there still.
+    #[inline]
+    pub(crate) fn must_be_there(self, kind: u8, frame: Frame) {
+        if self.read()[0] != self.tag() {
+            self.look_for_freed(kind, frame);
+        }
+    }
+
+    /// The same where the object is not looked up, because something else is wrong with the call or it begins anew.
+    pub(crate) fn look_for_freed(self, kind: u8, frame: Frame) {
+        look_for_freed(self.object, kind, frame);
     }
 
     /// The object is destroyed: it must not be used until it is initialised again.
@@ -67,7 +92,28 @@ impl Slot {
     }
 }
 
-/// The same for objects that have four bytes only.
+/// To use an object in memory that was freed is a violation.
+#[cold]
+fn look_for_freed(address: usize, kind: u8, frame: Frame) {
+    if heap::is_freed(address) {
+        told::stale(address);
+        rt().stop(stop::USE_AFTER_FREE, frame, &[b"a ", name(kind), b" is used after its memory was freed"]);
+    }
+}
+
+/// Of objects that have four bytes only: what is the number. The rest is a mark.
+const NUMBER: u32 = (1 << 24) - 1;
+
+/// An operation on an object of four bytes is under way: its memory must be there still.
+#[inline]
+pub(crate) fn small_must_be_there(memory: *const u32, mark: u32, kind: u8, frame: Frame) {
+    // SAFETY: the caller's object has four bytes.
+    if unsafe { memory.read_unaligned() } & !NUMBER != mark {
+        look_for_freed(memory as usize, kind, frame);
+    }
+}
+
+/// The same as [`Slot::object`] for objects that have four bytes only.
 pub(crate) fn small_object(
     memory: *mut u32,
     mark: u32,
@@ -75,12 +121,24 @@ pub(crate) fn small_object(
     address: usize,
     initial: impl FnOnce(u32) -> u64,
 ) -> u32 {
-    const NUMBER: u32 = (1 << 24) - 1;
+    small_object_at(memory, mark, kind, address, Frame::NONE, initial)
+}
+
+/// The same, with the place to name if its memory was freed.
+pub(crate) fn small_object_at(
+    memory: *mut u32,
+    mark: u32,
+    kind: u8,
+    address: usize,
+    frame: Frame,
+    initial: impl FnOnce(u32) -> u64,
+) -> u32 {
     // SAFETY: the caller's object has four bytes.
     let word = unsafe { memory.read_unaligned() };
     if word & !NUMBER == mark {
         return word & NUMBER;
     }
+    look_for_freed(address, kind, frame);
     let object = rt().new_object(kind, initial(word), address);
     // SAFETY: as above.
     unsafe { memory.write_unaligned(mark | object) };
@@ -97,6 +155,7 @@ pub(crate) fn name(kind: u8) -> &'static [u8] {
         object::BARRIER => b"barrier",
         object::SPINLOCK => b"spin lock",
         object::SEMAPHORE => b"semaphore",
+        object::ONCE => b"once control",
         _ => b"object",
     }
 }

@@ -321,6 +321,80 @@ pub(crate) unsafe extern "C-unwind" fn vfork() -> c_int {
     unsafe { real!(c"fork", fn() -> c_int)() }
 }
 
+/// `_Fork` by the program: `fork` without what was to be done before and after it.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn _Fork() -> c_int {
+    if runtime::is_on() {
+        not_controlled(b"_Fork", site::frame!());
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"_Fork", fn() -> c_int)() }
+}
+
+/// `fork` by its other name.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn __fork() -> c_int {
+    if runtime::is_on() {
+        not_controlled(b"fork", site::frame!());
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"fork", fn() -> c_int)() }
+}
+
+/// `vfork` by its other name.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn __vfork() -> c_int {
+    if runtime::is_on() {
+        not_controlled(b"vfork", site::frame!());
+    }
+    // SAFETY: takes nothing.
+    unsafe { real!(c"fork", fn() -> c_int)() }
+}
+
+/// `daemon` by the program. The C library forks in it, by a call that cannot be interposed.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn daemon(keeps_folder: c_int, keeps_files: c_int) -> c_int {
+    if runtime::is_on() {
+        not_controlled(b"daemon", site::frame!());
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"daemon", fn(c_int, c_int) -> c_int)(keeps_folder, keeps_files) }
+}
+
+/// `forkpty` by the program, as `daemon`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn forkpty(
+    terminal: *mut c_int,
+    name: *mut c_char,
+    settings: *const c_void,
+    size: *const c_void,
+) -> c_int {
+    if runtime::is_on() {
+        not_controlled(b"forkpty", site::frame!());
+    }
+    // SAFETY: passed on.
+    unsafe {
+        real!(c"forkpty", fn(*mut c_int, *mut c_char, *const c_void, *const c_void) -> c_int)(
+            terminal, name, settings, size,
+        )
+    }
+}
+
 /// `clone` by the program.
 ///
 /// # Safety

@@ -221,7 +221,7 @@ fn a_process_runs_many_executions_unless_they_leave_something_behind() {
 }
 
 /// Functions of the runtime that no program of the suite calls, and why.
-const NOT_CALLED: [(&str, &str); 8] = [
+const NOT_CALLED: [(&str, &str); 10] = [
     (
         "__",
         "called by the compiler, the linker or the C library, and intrinsics that an ordinary run does not have",
@@ -232,6 +232,8 @@ const NOT_CALLED: [(&str, &str); 8] = [
     ("_pthread_cleanup_", "the C library has them for old executables alone"),
     ("fork", "an execution with it is refused"),
     ("vfork", "an execution with it is refused"),
+    ("_Fork", "an execution with it is refused"),
+    ("daemon", "an execution with it is refused"),
     ("clone", "an execution with it is refused"),
 ];
 
