@@ -295,133 +295,36 @@ pub(crate) fn not_controlled(what: &[u8], frame: site::Frame) -> ! {
     rt().stop(crate::protocol::stop::UNSUPPORTED, frame, message)
 }
 
-/// `fork` by the program.
-///
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn fork() -> c_int {
-    if runtime::is_on() {
-        not_controlled(b"fork", site::frame!());
-    }
-    // SAFETY: passed on.
-    unsafe { real!(c"fork", fn() -> c_int)() }
+/// Functions of the C library that make a process or a thread, and which of its functions they are where nothing is checked.
+macro_rules! not_controlled {
+    ($($says:literal $name:ident($($argument:ident: $type:ty),*), as $real:literal;)*) => {$(
+        /// Not supported in an execution.
+        ///
+        /// # Safety
+        /// As the C library's.
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C-unwind" fn $name($($argument: $type),*) -> c_int {
+            if runtime::is_on() {
+                not_controlled($says, site::frame!());
+            }
+            // SAFETY: passed on; what is not given is not looked at.
+            unsafe { real!($real, fn($($type),*) -> c_int)($($argument),*) }
+        }
+    )*};
 }
 
-/// `vfork` by the program. Whoever calls it cannot tell it from `fork`, if it keeps to the little that it may do.
-///
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn vfork() -> c_int {
-    if runtime::is_on() {
-        not_controlled(b"vfork", site::frame!());
-    }
-    // SAFETY: takes nothing.
-    unsafe { real!(c"fork", fn() -> c_int)() }
-}
-
-/// `_Fork` by the program: `fork` without what was to be done before and after it.
-///
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn _Fork() -> c_int {
-    if runtime::is_on() {
-        not_controlled(b"_Fork", site::frame!());
-    }
-    // SAFETY: passed on.
-    unsafe { real!(c"_Fork", fn() -> c_int)() }
-}
-
-/// `fork` by its other name.
-///
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn __fork() -> c_int {
-    if runtime::is_on() {
-        not_controlled(b"fork", site::frame!());
-    }
-    // SAFETY: passed on.
-    unsafe { real!(c"fork", fn() -> c_int)() }
-}
-
-/// `vfork` by its other name.
-///
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn __vfork() -> c_int {
-    if runtime::is_on() {
-        not_controlled(b"vfork", site::frame!());
-    }
-    // SAFETY: takes nothing.
-    unsafe { real!(c"fork", fn() -> c_int)() }
-}
-
-/// `daemon` by the program. The C library forks in it, by a call that cannot be interposed.
-///
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn daemon(keeps_folder: c_int, keeps_files: c_int) -> c_int {
-    if runtime::is_on() {
-        not_controlled(b"daemon", site::frame!());
-    }
-    // SAFETY: passed on.
-    unsafe { real!(c"daemon", fn(c_int, c_int) -> c_int)(keeps_folder, keeps_files) }
-}
-
-/// `forkpty` by the program, as `daemon`.
-///
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn forkpty(
-    terminal: *mut c_int,
-    name: *mut c_char,
-    settings: *const c_void,
-    size: *const c_void,
-) -> c_int {
-    if runtime::is_on() {
-        not_controlled(b"forkpty", site::frame!());
-    }
-    // SAFETY: passed on.
-    unsafe {
-        real!(c"forkpty", fn(*mut c_int, *mut c_char, *const c_void, *const c_void) -> c_int)(
-            terminal, name, settings, size,
-        )
-    }
-}
-
-/// `clone` by the program.
-///
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn clone(
-    function: usize,
-    stack: usize,
-    flags: c_int,
-    argument: usize,
-    parent_number: usize,
-    thread_locals: usize,
-    child_number: usize,
-) -> c_int {
-    if runtime::is_on() {
-        not_controlled(b"clone", site::frame!());
-    }
-    // SAFETY: passed on; what is not given is not looked at.
-    unsafe {
-        real!(c"clone", fn(usize, usize, c_int, usize, usize, usize, usize) -> c_int)(
-            function,
-            stack,
-            flags,
-            argument,
-            parent_number,
-            thread_locals,
-            child_number,
-        )
-    }
+// Whoever calls `vfork` cannot tell it from `fork`, if it keeps to the little that it may do. In `daemon` and `forkpty` the C
+// library forks by a call that cannot be interposed.
+not_controlled! {
+    b"fork" fork(), as c"fork";
+    b"fork" __fork(), as c"fork";
+    b"_Fork" _Fork(), as c"_Fork";
+    b"vfork" vfork(), as c"fork";
+    b"vfork" __vfork(), as c"fork";
+    b"daemon" daemon(keeps_folder: c_int, keeps_files: c_int), as c"daemon";
+    b"forkpty" forkpty(terminal: usize, name: usize, settings: usize, size: usize), as c"forkpty";
+    b"clone" clone(
+        function: usize, stack: usize, flags: c_int, argument: usize, parent_number: usize, thread_locals: usize,
+        child_number: usize
+    ), as c"clone";
 }
