@@ -141,6 +141,7 @@ impl Words<'_> {
             note::SIGNED => Some(step.numbers[0].cast_signed().to_string()),
             note::OWNER_DIED => Some("its owner has ended".into()),
             note::CANCELLED => Some("cancelled".into()),
+            note::WAITS => Some("it waits in a loop".into()),
             note::CHANGED => Some(format!("{} -> {}", step.numbers[0], step.numbers[1])),
             _ => None,
         };

@@ -24,6 +24,7 @@ use crate::heap;
 use crate::protocol::{Op, access, head, how, object, op, stop, tag};
 use crate::runtime::{Phase, rt, visible};
 use crate::site::{Frame, frame};
+use crate::spin;
 use crate::sys::real;
 use crate::told;
 
@@ -158,6 +159,7 @@ pub(crate) fn atomic(address: usize, size: usize, frame: Frame) -> u32 {
     let (object, size) = (cell.object, size.max(together) as u32);
     if cell.atomic_size < size {
         cell.atomic_size = size;
+        spin::is_shared(address, size as usize);
         table.has_wide |= size > 8;
         let overlapping = table.atomics_within(address, size as usize).filter(|cell| cell.object != object);
         if let Some(largest) = overlapping.map(|other| other.atomic_size.max(size)).max() {
@@ -170,6 +172,7 @@ pub(crate) fn atomic(address: usize, size: usize, frame: Frame) -> u32 {
 
 /// An atomic access is about to be made, which would write now, or not.
 pub(crate) fn atomic_access(address: usize, size: usize, kind: u8, writes: bool, order: u8, frame: Frame) {
+    rt().is_instrumented = true;
     let object = atomic(address, size, frame);
     let how = if kind == op::LOAD { access::READ } else { access::WRITE };
     let mut operation = Op::on(kind, how, object).ordered(order);
@@ -280,6 +283,10 @@ fn access_piece(address: usize, size: u32, writes: bool, may_be_step: bool, fram
     let index = table.find(address, size).unwrap_or_else(|| table.add(address, size, object::CELL, frame));
     table.cells[index].is_plain = true;
     let runtime = rt();
+    runtime.is_instrumented = true;
+    if writes {
+        spin::writes(address, size as usize, frame);
+    }
     let alone = runtime.threads[runtime.current as usize].atomic > 0;
     let is_step = may_be_step && runtime.race_mode && !alone;
     if is_step {

@@ -354,6 +354,8 @@ pub(crate) mod note {
     pub(crate) const CHANGED: u64 = 9;
     /// The number is shown, and is an `i64`.
     pub(crate) const SIGNED: u64 = 10;
+    /// A yield that the program does not have: it waits in a loop.
+    pub(crate) const WAITS: u64 = 11;
 }
 
 /// Tests of a gate.

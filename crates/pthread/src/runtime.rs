@@ -28,7 +28,7 @@ use crate::thread_local;
 use crate::time::{Carried, Times};
 use crate::told;
 use crate::unwind::Unwinding;
-use crate::{again, signal};
+use crate::{again, signal, spin};
 
 /// Where an execution stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +145,8 @@ pub(crate) struct Runtime {
     pub(crate) carried: Carried,
     /// Plain accesses to memory are steps.
     pub(crate) race_mode: bool,
+    /// The program was seen to be one that tells of its accesses.
+    pub(crate) is_instrumented: bool,
     /// Atomics within so many bytes are one object, if it is not 0.
     pub(crate) atomics_together: usize,
     /// People are told of the execution: what is around each place is logged.
@@ -234,6 +236,7 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     time_passes: false,
     carried: Carried::NOTHING,
     race_mode: false,
+    is_instrumented: false,
     atomics_together: 0,
     is_told: false,
     nondet: (0, 0),
@@ -301,6 +304,10 @@ pub(crate) fn visible_when(operation: Op, gate: Gate, frame: Frame) -> bool {
     if runtime.phase == Phase::Leaving || runtime.threads[me as usize].atomic > 0 {
         return runtime.at_once(operation, gate, frame);
     }
+    if runtime.is_instrumented {
+        spin::arrives(&operation, frame);
+    }
+    let runtime = rt();
     told::calls(runtime, frame);
     let thread = &mut runtime.threads[me as usize];
     thread.pending = operation;

@@ -12,6 +12,7 @@ use crate::heap;
 use crate::protocol::stop;
 use crate::runtime::rt;
 use crate::site::Frame;
+use crate::spin;
 use crate::told;
 
 /// Mixed with its address: a copy of the memory elsewhere is no object.
@@ -65,6 +66,7 @@ impl Slot {
         }
         let object = rt().new_object(kind, initial(), self.object);
         self.write([self.tag(), u64::from(object)]);
+        spin::is_shared(self.words as usize, size_of::<[u64; 2]>());
         object
     }
 
@@ -142,6 +144,7 @@ pub(crate) fn small_object_at(
     let object = rt().new_object(kind, initial(word), address);
     // SAFETY: as above.
     unsafe { memory.write_unaligned(mark | object) };
+    spin::is_shared(memory as usize, size_of::<u32>());
     object
 }
 

@@ -1,0 +1,282 @@
+//! Loops that wait for another thread by looking at memory again and again, and do not yield.
+//!
+//! Real programs have them (`while (atomic_exchange(&lock, 1)) _mm_pause();`), and on a machine with preemption they
+//! end. Under a scheduler that lets a thread go on for as long as it can they do not; but which loops wait can be told: one
+//! that comes back to the same operation at the same place with the same registers and stack, and has written nothing in between,
+//! has done nothing at all, and will do nothing until another thread does. There a yield is put in, which is a step of its own, so that the fair bound
+//! applies as if the program had called `sched_yield`.
+//!
+//! Whether it is must depend on nothing but what the thread itself has done and seen, as all that it does must. So bytes on its
+//! stack that others may write to do not count: atomics, the objects of pthreads, and what another thread has written to. And
+//! it must be known what the thread writes; so only operations of instrumented code are looked at, which atomics and
+//! accesses to memory are. What code that is not instrumented writes is not seen, so that a loop with such code in it may be taken for one
+//! that waits: it yields more often than it had to.
+
+use std::cell::UnsafeCell;
+use std::ffi::{c_int, c_void};
+
+use crate::protocol::{Op, access, note, op};
+use crate::runtime::{MAX_THREADS, Runtime, rt};
+use crate::shell;
+use crate::site::Frame;
+use crate::thread::yields;
+
+/// So many operations a loop may have that are looked at.
+const REMEMBERED: usize = 16;
+/// So many words of stacks may have bytes that others write to.
+const MOST_SHARED: usize = 256;
+/// Deeper stacks are not looked at.
+const DEEPEST: usize = 1 << 16;
+
+/// An operation that a thread has come to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place {
+    call: usize,
+    stack: usize,
+    object: u32,
+    kind: u8,
+}
+
+/// What a thread has come to since it has last done something.
+#[derive(Clone, Copy)]
+struct Look {
+    place: Place,
+    /// What its registers and its stack were, if that was looked at; 0 if not.
+    state: u64,
+}
+
+/// What is known of a thread.
+#[derive(Clone, Copy)]
+struct Looks {
+    count: usize,
+    /// Which of them to replace next.
+    oldest: usize,
+    /// The place where it waits, plus 1, and how many others it has come to since.
+    waits_at: usize,
+    others: usize,
+    looks: [Look; REMEMBERED],
+}
+
+/// Bytes on somebody's stack that others may write to.
+#[derive(Clone, Copy)]
+struct Shared {
+    word: usize,
+    bytes: u64,
+}
+
+struct State {
+    is_full: bool,
+    shared_count: usize,
+    shared: [Shared; MOST_SHARED],
+    threads: [Looks; MAX_THREADS],
+}
+
+struct Static(UnsafeCell<State>);
+// SAFETY: used by the current thread only; see the runtime's access protocol.
+unsafe impl Sync for Static {}
+
+// All zero, so that it takes no room in the file and no memory until it is used.
+const NO_LOOK: Look = Look { place: Place { call: 0, stack: 0, object: 0, kind: 0 }, state: 0 };
+const NO_LOOKS: Looks = Looks { count: 0, oldest: 0, waits_at: 0, others: 0, looks: [NO_LOOK; REMEMBERED] };
+static STATE: Static = Static(UnsafeCell::new(State {
+    is_full: false,
+    shared_count: 0,
+    shared: [Shared { word: 0, bytes: 0 }; MOST_SHARED],
+    threads: [NO_LOOKS; MAX_THREADS],
+}));
+
+fn state() -> &'static mut State {
+    // SAFETY: see `Static`.
+    unsafe { &mut *STATE.0.get() }
+}
+
+/// The current thread has come to an operation. If it waits there, it yields first.
+pub(crate) fn arrives(operation: &Op, frame: Frame) {
+    let runtime = rt();
+    let looks = &mut state().threads[runtime.current as usize];
+    if has_acted(runtime) {
+        looks.forget();
+    }
+    let is_look = matches!(operation.kind, op::LOAD | op::RMW | op::COMPARE_EXCHANGE | op::READ);
+    if is_look && runtime.thread_count > 1 && looks.is_waiting(operation, frame) {
+        yields(frame);
+        rt().note = note::WAITS;
+    }
+}
+
+/// Whether the last step of the current thread has changed anything, or let others run.
+fn has_acted(runtime: &Runtime) -> bool {
+    let performed = &runtime.performed;
+    let is_same = runtime.note == note::CHANGED && runtime.number == runtime.number_after;
+    performed.yields() || performed.access == access::WRITE && !is_same
+}
+
+/// The current thread is about to write to memory.
+pub(crate) fn writes(address: usize, size: usize, frame: Frame) {
+    let runtime = rt();
+    let me = runtime.current as usize;
+    if (frame.stack..runtime.threads[me].stack_top).contains(&address) {
+        return;
+    }
+    state().threads[me].forget();
+    is_shared(address, size);
+}
+
+/// If these bytes are on a stack, they are no part of what its thread does.
+pub(crate) fn is_shared(address: usize, size: usize) {
+    let runtime = rt();
+    let threads = &runtime.threads[..runtime.thread_count as usize];
+    let on_stack = |top: usize| address < top && address >= top.saturating_sub(shell::stack_size());
+    let Some(owner) = threads.iter().position(|thread| on_stack(thread.stack_top)) else { return };
+    for byte in address..address.saturating_add(size) {
+        state().share(byte & !7, 0xFF << (byte % 8 * 8), owner);
+    }
+}
+
+impl State {
+    fn share(&mut self, word: usize, bytes: u64, owner: usize) {
+        let known = self.shared[..self.shared_count].iter().position(|shared| shared.word == word);
+        let index = match known {
+            Some(index) => index,
+            None if self.shared_count == MOST_SHARED => {
+                self.is_full = true;
+                return;
+            }
+            None => {
+                self.shared[self.shared_count] = Shared { word, bytes: 0 };
+                self.shared_count += 1;
+                self.shared_count - 1
+            }
+        };
+        let before = self.shared[index];
+        self.shared[index].bytes |= bytes;
+        let change = before.rest() ^ self.shared[index].rest();
+        let looks = &mut self.threads[owner];
+        for look in &mut looks.looks[..looks.count] {
+            if look.state != 0 && look.place.stack <= word {
+                look.state ^= change;
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// What the word is without these bytes.
+    fn rest(self) -> u64 {
+        // SAFETY: on the stack of a thread.
+        mix(self.word, unsafe { *(self.word as *const u64) } & !self.bytes)
+    }
+}
+
+impl Looks {
+    fn forget(&mut self) {
+        (self.count, self.oldest, self.waits_at) = (0, 0, 0);
+    }
+
+    /// Whether the thread is where it was, has done nothing since, and is the same.
+    fn is_waiting(&mut self, operation: &Op, frame: Frame) -> bool {
+        let place =
+            Place { call: frame.call, stack: frame.stack, object: operation.object, kind: operation.kind };
+        let Some(at) = self.looks[..self.count].iter().position(|look| look.place == place) else {
+            self.passes();
+            self.add(place);
+            return false;
+        };
+        if self.waits_at != 0 && self.waits_at != at + 1 {
+            // It yields once each time round.
+            self.passes();
+            return false;
+        }
+        let before = self.looks[at].state;
+        self.looks[at].state = private_state(frame).unwrap_or(0);
+        let waits = before != 0 && before == self.looks[at].state;
+        (self.waits_at, self.others) = (if waits { at + 1 } else { 0 }, 0);
+        waits
+    }
+
+    /// It has come to another operation than the one where it waits: if that is so for long, it waits there no more.
+    fn passes(&mut self) {
+        self.others += 1;
+        if self.waits_at != 0 && self.others > REMEMBERED {
+            self.waits_at = 0;
+        }
+    }
+
+    fn add(&mut self, place: Place) {
+        let at = if self.count < REMEMBERED { self.count } else { self.oldest };
+        self.count = self.count.max(at + 1);
+        self.oldest = (at + 1) % REMEMBERED;
+        if self.waits_at == at + 1 {
+            self.waits_at = 0;
+        }
+        self.looks[at] = Look { place, state: 0 };
+    }
+}
+
+/// All that the current thread goes on by but what others can write to: registers and stack.
+#[cold]
+fn private_state(frame: Frame) -> Option<u64> {
+    let (runtime, state) = (rt(), state());
+    let stack = frame.stack..runtime.threads[runtime.current as usize].stack_top & !7;
+    if state.is_full || !stack.start.is_multiple_of(8) || stack.is_empty() || stack.len() > DEEPEST {
+        return None;
+    }
+    let mut all = registers(frame)?;
+    for word in stack.clone().step_by(8) {
+        // SAFETY: on the thread's stack, between the caller's frame and its beginning.
+        all ^= mix(word, unsafe { *(word as *const u64) });
+    }
+    for shared in &state.shared[..state.shared_count] {
+        if stack.contains(&shared.word) {
+            all ^= Shared { bytes: 0, ..*shared }.rest() ^ shared.rest();
+        }
+    }
+    Some(all.max(1))
+}
+
+/// The registers of the caller that a call leaves as they are.
+fn registers(frame: Frame) -> Option<u64> {
+    let mut found = Found { call: frame.call, registers: None };
+    // SAFETY: the function is of the right type, and takes this. Unwinding only reads the stack.
+    unsafe { _Unwind_Backtrace(each_frame, (&raw mut found).cast()) };
+    found.registers
+}
+
+struct Found {
+    call: usize,
+    registers: Option<u64>,
+}
+
+unsafe extern "C-unwind" {
+    fn _Unwind_Backtrace(
+        each: extern "C-unwind" fn(*mut c_void, *mut c_void) -> c_int,
+        found: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    fn _Unwind_GetGR(context: *mut c_void, register: c_int) -> usize;
+}
+
+extern "C-unwind" fn each_frame(context: *mut c_void, found: *mut c_void) -> c_int {
+    const GO_ON: c_int = 0;
+    const ENOUGH: c_int = 4;
+    /// rbx, rbp, r12 to r15.
+    const KEPT: [c_int; 6] = [3, 6, 12, 13, 14, 15];
+    // SAFETY: what the unwinder was given.
+    let found = unsafe { &mut *found.cast::<Found>() };
+    // SAFETY: the unwinder gives its context.
+    if unsafe { _Unwind_GetIP(context) } != found.call {
+        return GO_ON;
+    }
+    let all = KEPT.iter().fold(0, |all, register| {
+        // SAFETY: as above. These registers are known in every frame.
+        all ^ mix(*register as usize, unsafe { _Unwind_GetGR(context, *register) } as u64)
+    });
+    found.registers = Some(all);
+    ENOUGH
+}
+
+/// A word and where it is, mixed.
+fn mix(at: usize, word: u64) -> u64 {
+    let mixed = (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ word.wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    (mixed ^ mixed >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93)
+}
