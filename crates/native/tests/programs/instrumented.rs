@@ -1,6 +1,6 @@
 //! Programs that tell of every access to memory.
 
-use selvedge_native::{Named, NativeProgram, Search};
+use selvedge_native::{Named, NativeProgram, Parameters, Search};
 
 use crate::common::{compile, corpus, has, instrument, instrument_with, write, write_file};
 use crate::examples::check_program;
@@ -151,6 +151,56 @@ fn to_change_a_variable_is_to_read_and_to_write_it() {
             let violation = outcome.violation().unwrap_or_else(|| panic!("{compilers:?} {sum}: {outcome:?}"));
             assert_eq!(violation.preemptions, preemptions, "{compilers:?} {sum}");
         }
+    }
+}
+
+/// Whether a loop is taken for one that waits depends on what its thread has seen, and not on the schedule: within each bound
+/// there are as many orders whatever the strategy leaves out.
+#[test]
+fn every_strategy_finds_the_same_orders_where_loops_wait() {
+    if !has("gcc", "every_strategy_finds_the_same_orders_where_loops_wait") {
+        return;
+    }
+    for source in ["spin_lock.c", "ticket_lock.c", "two_loops.c", "waits_on_its_stack.cpp"] {
+        let program = NativeProgram::open(&instrument(&format!("atomics/{source}"), &[])).unwrap();
+        let orders = |strategy| {
+            let parameters = Parameters { preemptions: Some(3), ..Parameters::default() };
+            let search = Search { strategy, parameters, ..Search::default() };
+            let outcome = search.check(&program, None, &mut |_| ()).unwrap();
+            assert!(outcome.holds(), "{source} {strategy}");
+            outcome.rows.iter().map(|row| row.distinct).collect::<Vec<_>>()
+        };
+        let all = orders(Named::Icb);
+        assert!(all.len() == 4 && all[3] > all[0], "{source}: {all:?}");
+        for strategy in [Named::CbPor, Named::Bpor, Named::Optimal] {
+            assert_eq!(orders(strategy), all, "{source} {strategy}");
+        }
+    }
+}
+
+/// Two threads that keep each other out with plain variables, as benchmarks have it, look at them until they may go on.
+#[test]
+fn loops_over_plain_variables_wait_too() {
+    let text = "#include <assert.h>\n#include <pthread.h>\n#include <stddef.h>\n\
+                static int wants[2], turn, inside;\n\
+                static void *enter(void *other) {\nint me = other == NULL;\n\
+                wants[me] = 1;\nturn = TURN;\nwhile (wants[1 - me] == 1 && turn == 1 - me) {}\n\
+                inside = me;\nassert(inside == me);\nwants[me] = 0;\nreturn NULL;\n}\n\
+                int main(void) {\npthread_t thread;\npthread_create(&thread, NULL, enter, &turn);\n\
+                enter(NULL);\npthread_join(thread, NULL);\n}\n";
+    let source = write("keeps_out", text);
+    if !has("gcc", "loops_over_plain_variables_wait_too") {
+        return;
+    }
+    for (turn, holds) in [("-DTURN=1-me", true), ("-DTURN=me", false)] {
+        let program = NativeProgram::open(&instrument(&source, &[turn])).unwrap();
+        let program = program.race_mode(true).unwrap();
+        let parameters = Parameters { preemptions: Some(2), ..Parameters::default() };
+        let search = Search { strategy: Named::Icb, parameters, allow_races: true, ..Search::default() };
+        let outcome = search.check(&program, None, &mut |_| ()).unwrap();
+        assert_eq!(outcome.holds(), holds, "{turn}: {outcome:?}");
+        let kind = outcome.violation().map(|violation| violation.kind.name());
+        assert_eq!(kind, (!holds).then_some("assertion"), "{turn}");
     }
 }
 
