@@ -18,7 +18,7 @@ use crate::memory;
 use crate::protocol::{Op, access, op, stop};
 use crate::runtime::{Phase, rt, visible};
 use crate::site::{Frame, frame};
-use crate::slot::Slot;
+use crate::slot::{Slot, small_existing};
 use crate::sys::{self, real};
 use crate::told;
 
@@ -215,6 +215,12 @@ fn end_objects(block: *mut c_void, frame: Frame) -> bool {
     let mut found = false;
     for offset in (0..size.min(LARGEST).saturating_sub(15)).step_by(8) {
         if let Some(object) = Slot::at(block, offset).existing() {
+            visible(Op::on(op::DESTROY, access::WRITE, object), frame);
+            found = true;
+        }
+    }
+    for offset in (0..size.min(LARGEST)).step_by(4) {
+        if let Some(object) = small_existing(block.cast::<u8>().wrapping_add(offset).cast()) {
             visible(Op::on(op::DESTROY, access::WRITE, object), frame);
             found = true;
         }

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use crate::protocol::{Gate, Op, access, note, object, op, order, stop};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
-use crate::slot::{Slot, name, small_must_be_there, small_object_at};
+use crate::slot::{SPIN, Slot, name, small_must_be_there, small_object_at};
 use crate::sys::{EBUSY, EDEADLK, EINVAL, ENOTRECOVERABLE, EOWNERDEAD, EPERM, ETIMEDOUT, Timespec, real};
 use crate::time;
 
@@ -393,8 +393,6 @@ pub(crate) unsafe extern "C-unwind" fn pthread_mutex_consistent(mutex: *mut c_vo
     rt().set_word(object, word & !DEAD, holder);
     0
 }
-
-const SPIN: u32 = 0x5100_0000;
 
 fn spin(memory: *mut u32, frame: Frame) -> u32 {
     small_object_at(memory, SPIN, object::SPINLOCK, memory as usize, frame, |_| 0)

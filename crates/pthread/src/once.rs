@@ -6,12 +6,11 @@ use crate::memory;
 use crate::protocol::{Gate, Op, access, note, object, op};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
-use crate::slot::small_object;
+use crate::slot::{ONCE, small_object};
 use crate::sys::real;
 
 const RUNNING: u64 = 1;
 const DONE: u64 = 2;
-const ONCE: u32 = 0x5200_0000;
 
 type Routine = unsafe extern "C-unwind" fn();
 

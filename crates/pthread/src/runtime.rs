@@ -541,6 +541,11 @@ impl Runtime {
         again::end(0)
     }
 
+    /// Whether there is an object of this kind with this number.
+    pub(crate) fn is_object(&self, index: u32, kind: u8) -> bool {
+        index < self.object_count && self.objects[index as usize].kind == kind
+    }
+
     /// A new object.
     pub(crate) fn new_object(&mut self, kind: u8, word: u64, address: usize) -> u32 {
         let index = self.object_count;

@@ -106,6 +106,23 @@ fn look_for_freed(address: usize, kind: u8, frame: Frame) {
 /// Of objects that have four bytes only: what is the number. The rest is a mark.
 const NUMBER: u32 = (1 << 24) - 1;
 
+/// The marks of spin locks and once controls.
+pub(crate) const SPIN: u32 = 0x5100_0000;
+pub(crate) const ONCE: u32 = 0x5200_0000;
+
+/// The spin lock or once control at an address, if there is one. Four bytes that only look like it are so rare that they may cost a step.
+pub(crate) fn small_existing(memory: *const u32) -> Option<u32> {
+    use crate::protocol::object;
+    // SAFETY: the caller's memory has four bytes.
+    let word = unsafe { memory.read_unaligned() };
+    let kind = match word & !NUMBER {
+        SPIN => object::SPINLOCK,
+        ONCE => object::ONCE,
+        _ => return None,
+    };
+    rt().is_object(word & NUMBER, kind).then_some(word & NUMBER)
+}
+
 /// An operation on an object of four bytes is under way: its memory must be there still.
 #[inline]
 pub(crate) fn small_must_be_there(memory: *const u32, mark: u32, kind: u8, frame: Frame) {
