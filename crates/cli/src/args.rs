@@ -73,7 +73,7 @@ pub(crate) struct Check {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "What to search")]
 pub(crate) struct Options {
-    /// Executions with at most N preemptions: 0 first, then 1, up to N
+    /// Executions with at most N preemptions: 0 first, then 1, up to N (under dfs all at once)
     #[arg(long, value_name = "N")]
     pub(crate) preemptions: Option<u32>,
     /// Executions with at most N contexts (uninterrupted runs of one thread)

@@ -179,7 +179,7 @@ impl Words<'_> {
             }
             op::WAKE if !thread.signalled => format!(
                 "waits on {name} to be signalled, and no thread is left that could: a signal that came before the \
-                 wait is lost"
+                 wait, or that woke another, is lost to it"
             ),
             op::WAKE => format!(
                 "was signalled on {name} and waits to lock {}{}",

@@ -13,13 +13,14 @@
 //! that waits: it yields more often than it had to.
 
 use std::cell::UnsafeCell;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use crate::protocol::{Op, access, note, op};
 use crate::runtime::{MAX_THREADS, Runtime, rt};
 use crate::shell;
 use crate::site::Frame;
 use crate::thread::yields;
+use crate::unwind::each_frame;
 
 /// So many operations a loop may have that are looked at.
 const REMEMBERED: usize = 16;
@@ -236,43 +237,18 @@ fn private_state(frame: Frame) -> Option<u64> {
 
 /// The registers of the caller that a call leaves as they are.
 fn registers(frame: Frame) -> Option<u64> {
-    let mut found = Found { call: frame.call, registers: None };
-    // SAFETY: the function is of the right type, and takes this. Unwinding only reads the stack.
-    unsafe { _Unwind_Backtrace(each_frame, (&raw mut found).cast()) };
-    found.registers
-}
-
-struct Found {
-    call: usize,
-    registers: Option<u64>,
-}
-
-unsafe extern "C-unwind" {
-    fn _Unwind_Backtrace(
-        each: extern "C-unwind" fn(*mut c_void, *mut c_void) -> c_int,
-        found: *mut c_void,
-    ) -> c_int;
-    fn _Unwind_GetIP(context: *mut c_void) -> usize;
-    fn _Unwind_GetGR(context: *mut c_void, register: c_int) -> usize;
-}
-
-extern "C-unwind" fn each_frame(context: *mut c_void, found: *mut c_void) -> c_int {
-    const GO_ON: c_int = 0;
-    const ENOUGH: c_int = 4;
     /// rbx, rbp, r12 to r15.
     const KEPT: [c_int; 6] = [3, 6, 12, 13, 14, 15];
-    // SAFETY: what the unwinder was given.
-    let found = unsafe { &mut *found.cast::<Found>() };
-    // SAFETY: the unwinder gives its context.
-    if unsafe { _Unwind_GetIP(context) } != found.call {
-        return GO_ON;
-    }
-    let all = KEPT.iter().fold(0, |all, register| {
-        // SAFETY: as above. These registers are known in every frame.
-        all ^ mix(*register as usize, unsafe { _Unwind_GetGR(context, *register) } as u64)
+    let mut registers = None;
+    each_frame(|unwound| {
+        if unwound.place() == frame.call {
+            let kept =
+                KEPT.iter().map(|register| mix(*register as usize, unwound.register(*register) as u64));
+            registers = Some(kept.fold(0, |all, register| all ^ register));
+        }
+        registers.is_none()
     });
-    found.registers = Some(all);
-    ENOUGH
+    registers
 }
 
 /// A word and where it is, mixed.

@@ -13,6 +13,7 @@ use crate::protocol::{Record, head, tag};
 use crate::runtime::{Runtime, rt};
 use crate::site::Frame;
 use crate::sys;
+use crate::unwind::each_frame;
 
 /// How many calls are looked at.
 const DEEPEST: usize = 126;
@@ -48,8 +49,15 @@ impl Calls {
             return;
         }
         self.count = 0;
-        // SAFETY: the function is of the right type, and takes these. Unwinding only reads the stack.
-        unsafe { _Unwind_Backtrace(each_frame, std::ptr::from_mut(self).cast()) };
+        each_frame(|unwound| {
+            if self.count > 0 || unwound.place() == self.frame.call {
+                self.returns[self.count] = unwound.place() as u64;
+                // The call has left it just below.
+                self.slots[self.count] = unwound.stack().wrapping_sub(8);
+                self.count += 1;
+            }
+            self.count < DEEPEST
+        });
     }
 
     fn are_there(&self, stack_top: usize) -> bool {
@@ -60,31 +68,6 @@ impl Calls {
             stack.contains(slot) && slot.is_multiple_of(8) && unsafe { *(*slot as *const u64) } == *at
         })
     }
-}
-
-unsafe extern "C-unwind" {
-    fn _Unwind_Backtrace(
-        each: extern "C-unwind" fn(*mut c_void, *mut c_void) -> c_int,
-        calls: *mut c_void,
-    ) -> c_int;
-    fn _Unwind_GetIP(context: *mut c_void) -> usize;
-    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
-}
-
-extern "C-unwind" fn each_frame(context: *mut c_void, calls: *mut c_void) -> c_int {
-    const GO_ON: c_int = 0;
-    const ENOUGH: c_int = 4;
-    // SAFETY: the unwinder gives its context, and what it was given.
-    let (calls, at, stack) =
-        unsafe { (&mut *calls.cast::<Calls>(), _Unwind_GetIP(context), _Unwind_GetCFA(context)) };
-    if calls.count == 0 && at != calls.frame.call {
-        return GO_ON;
-    }
-    calls.returns[calls.count] = at as u64;
-    // The call has left it just below.
-    calls.slots[calls.count] = stack.wrapping_sub(8);
-    calls.count += 1;
-    if calls.count == DEEPEST { ENOUGH } else { GO_ON }
 }
 
 /// Logs the calls around a place, if people are told. What is logged next has the place itself.

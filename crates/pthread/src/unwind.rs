@@ -63,6 +63,12 @@ type Stop = unsafe extern "C-unwind" fn(c_int, c_int, u64, *mut Exception, *mut 
 unsafe extern "C-unwind" {
     fn _Unwind_ForcedUnwind(exception: *mut Exception, stop: Stop, argument: *mut c_void) -> c_int;
     fn _Unwind_GetCFA(context: *mut c_void) -> usize;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    fn _Unwind_GetGR(context: *mut c_void, register: c_int) -> usize;
+    fn _Unwind_Backtrace(
+        each: unsafe extern "C-unwind" fn(*mut c_void, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
 }
 
 fn mine() -> &'static mut Unwinding {
@@ -262,4 +268,43 @@ pub(crate) unsafe extern "C-unwind" fn _pthread_cleanup_push_defer(
 pub(crate) unsafe extern "C-unwind" fn _pthread_cleanup_pop_restore(cleanup: *mut Cleanup, execute: c_int) {
     // SAFETY: as there.
     unsafe { _pthread_cleanup_pop(cleanup, execute) }
+}
+
+/// A frame of the stack, while it is gone through.
+pub(crate) struct Unwound(*mut c_void);
+
+impl Unwound {
+    /// Where its function goes on.
+    pub(crate) fn place(&self) -> usize {
+        // SAFETY: the unwinder's context, while it shows it.
+        unsafe { _Unwind_GetIP(self.0) }
+    }
+
+    /// Where the stack of its caller begins.
+    pub(crate) fn stack(&self) -> usize {
+        // SAFETY: as above.
+        unsafe { _Unwind_GetCFA(self.0) }
+    }
+
+    /// One of the registers that calls leave as they are, by the number that debugging information has for it.
+    pub(crate) fn register(&self, number: c_int) -> usize {
+        // SAFETY: as above. These are known in every frame.
+        unsafe { _Unwind_GetGR(self.0, number) }
+    }
+}
+
+/// Goes through the frames of the current stack, the innermost first, as long as it is told to go on.
+pub(crate) fn each_frame<F: FnMut(&Unwound) -> bool>(mut each: F) {
+    unsafe extern "C-unwind" fn show<F: FnMut(&Unwound) -> bool>(
+        context: *mut c_void,
+        each: *mut c_void,
+    ) -> c_int {
+        const GO_ON: c_int = 0;
+        const ENOUGH: c_int = 4;
+        // SAFETY: what the unwinder was given below.
+        let each = unsafe { &mut *each.cast::<F>() };
+        if each(&Unwound(context)) { GO_ON } else { ENOUGH }
+    }
+    // SAFETY: the function is of the right type, and takes this. Unwinding only reads the stack.
+    unsafe { _Unwind_Backtrace(show::<F>, (&raw mut each).cast()) };
 }

@@ -226,7 +226,7 @@ pub(crate) fn why_blocked(runtime: &Runtime, thread: ThreadId) -> Description {
     let text = match op.kind {
         OpKind::Wake if !state.signalled => format!(
             "waits on {name} to be notified, and no thread is left that could: a notification that came \
-             before the wait is lost"
+             before the wait, or that woke another, is lost to it"
         ),
         OpKind::Wake => {
             let mutex = op.also.map_or_else(String::new, |id| object(runtime, id));
