@@ -7,7 +7,7 @@
 //! ```
 //! use selvedge_core::{Bounds, Guarantee};
 //!
-//! let guarantee = Guarantee { bounds: Bounds { preemptions: Some(2), ..Bounds::default() }, complete: false };
+//! let guarantee = Guarantee { bounds: Bounds { preemptions: Some(2), ..Bounds::default() }, ..Guarantee::default() };
 //! assert_eq!(
 //!     guarantee.to_string(),
 //!     "every execution with at most 2 preemptions has been checked; a remaining bug needs at least 3"

@@ -19,7 +19,7 @@ pub enum Verdict {
 ///
 /// ```
 /// use selvedge_core::{Bounds, Guarantee};
-/// let all = Guarantee { bounds: Bounds::default(), complete: true };
+/// let all = Guarantee { complete: true, ..Guarantee::default() };
 /// assert_eq!(all.to_string(), "every execution has been checked");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,13 @@ pub struct Guarantee {
     pub bounds: Bounds,
     /// Nothing was cut off by the bound: the answer holds for all executions.
     pub complete: bool,
+    /// The program does not tell of its accesses to memory, so that threads share what they change under locks was taken
+    /// for granted.
+    pub memory_unseen: bool,
 }
+
+/// What only shows in accesses to memory.
+const UNSEEN: &str = "memory that threads share without a lock";
 
 impl fmt::Display for Guarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,7 +53,8 @@ impl fmt::Display for Guarantee {
         if self.complete {
             f.write_str("every execution")?;
             fair(f)?;
-            return f.write_str(" has been checked");
+            f.write_str(" has been checked")?;
+            return if self.memory_unseen { write!(f, "; a remaining bug needs {UNSEEN}") } else { Ok(()) };
         }
         let limits = Bounds { yields: None, ..self.bounds };
         write!(f, "every execution with {limits}")?;
@@ -69,8 +76,12 @@ impl fmt::Display for Guarantee {
             (None, None, Some(threads)) => {
                 write!(f, "; a remaining bug needs at least {}", bound::created(threads + 1))
             }
-            _ => Ok(()),
-        }
+            _ if self.memory_unseen => {
+                return write!(f, "; a remaining bug is beyond that, or needs {UNSEEN}");
+            }
+            _ => return Ok(()),
+        }?;
+        if self.memory_unseen { write!(f, ", or {UNSEEN}") } else { Ok(()) }
     }
 }
 

@@ -372,6 +372,11 @@ impl NativeProgram {
         self.atomics_together.fetch_max(bytes, Ordering::Relaxed);
     }
 
+    /// Whether it tells of its accesses to memory.
+    pub(crate) fn is_instrumented(&self) -> bool {
+        self.is_instrumented
+    }
+
     pub(crate) fn is_in_race_mode(&self) -> bool {
         self.race_mode
     }

@@ -191,9 +191,9 @@ fn guarantee(report: &Report, options: &Options) -> Option<Guarantee> {
         return None;
     }
     if report.complete {
-        return Some(Guarantee { bounds, complete: true });
+        return Some(Guarantee { bounds, complete: true, ..Guarantee::default() });
     }
-    report.finished.map(|_| Guarantee { bounds, complete: false })
+    report.finished.map(|_| Guarantee { bounds, ..Guarantee::default() })
 }
 
 fn verdict(
@@ -271,7 +271,7 @@ fn violation(
     let below = match (report.finished, options.search) {
         (Some(finished), Search::Layered | Search::Bcs) => Some(Guarantee {
             bounds: Bounds { preemptions: Some(finished), ..Bounds::default() },
-            complete: false,
+            ..Guarantee::default()
         }),
         _ => None,
     };

@@ -41,12 +41,15 @@ pub(crate) fn write_result(report: &Report) -> Result1 {
 
 fn write_guarantee(guarantee: &Guarantee) -> Guarantee1 {
     let Bounds { preemptions, contexts, delays, yields, depth, threads } = guarantee.bounds;
-    Guarantee1 { preemptions, contexts, delays, yields, depth, threads, complete: guarantee.complete }
+    let Guarantee { complete, memory_unseen, .. } = *guarantee;
+    Guarantee1 { preemptions, contexts, delays, yields, depth, threads, complete, memory_unseen }
 }
 
 fn read_guarantee(guarantee: Guarantee1) -> Guarantee {
-    let Guarantee1 { preemptions, contexts, delays, yields, depth, threads, complete } = guarantee;
-    Guarantee { bounds: Bounds { preemptions, contexts, delays, yields, depth, threads }, complete }
+    let Guarantee1 { preemptions, contexts, delays, yields, depth, threads, complete, memory_unseen } =
+        guarantee;
+    let bounds = Bounds { preemptions, contexts, delays, yields, depth, threads };
+    Guarantee { bounds, complete, memory_unseen }
 }
 
 fn write_violation(violation: &Violation) -> Violation1 {

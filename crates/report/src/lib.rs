@@ -7,7 +7,7 @@
 //! use selvedge_core::{Bounds, Guarantee, Outcome, Statistics, Verdict};
 //! use selvedge_report::{Report, Style, from_json, to_json, to_text};
 //!
-//! let guarantee = Guarantee { bounds: Bounds { preemptions: Some(2), ..Bounds::default() }, complete: false };
+//! let guarantee = Guarantee { bounds: Bounds { preemptions: Some(2), ..Bounds::default() }, ..Guarantee::default() };
 //! let outcome =
 //!     Outcome { verdict: Verdict::Holds(guarantee), rows: vec![], statistics: Statistics::default() };
 //! let report = Report { subject: "queue".into(), engine: "stateless".into(), outcome };

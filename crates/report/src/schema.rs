@@ -63,6 +63,8 @@ pub(crate) struct Guarantee1 {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) threads: Option<u32>,
     pub(crate) complete: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) memory_unseen: bool,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -120,6 +120,10 @@ fn paragraph(text: &mut String, style: &Style, words: &str) {
 fn holds(guarantee: &Guarantee) -> String {
     let claim = format!("No violation: {guarantee}.");
     match (guarantee.complete, guarantee.bounds.yields) {
+        _ if guarantee.memory_unseen => format!(
+            "{claim} The program does not tell of its accesses to memory, atomic ones included; one that is compiled with \
+             `selvedge cc` does."
+        ),
         (true, None) => format!("{claim} No bound cut anything off, so the answer is final."),
         _ => claim,
     }

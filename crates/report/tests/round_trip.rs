@@ -64,7 +64,7 @@ impl Values {
             depth: self.maybe(Self::small),
             threads: self.maybe(Self::small),
         };
-        Guarantee { bounds, complete: self.below(2) == 0 }
+        Guarantee { bounds, complete: self.below(2) == 0, memory_unseen: self.below(2) == 0 }
     }
 
     fn violation(&mut self) -> Violation {

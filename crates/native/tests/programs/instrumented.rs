@@ -154,6 +154,23 @@ fn to_change_a_variable_is_to_read_and_to_write_it() {
     }
 }
 
+/// What is said to hold of a program whose accesses are not seen says so.
+#[test]
+fn a_guarantee_says_that_memory_was_not_seen() {
+    if !has("gcc", "a_guarantee_says_that_memory_was_not_seen") {
+        return;
+    }
+    let source = "atomics/lost_update.c";
+    let check = |executable: &std::path::Path| {
+        Search::default().check(&NativeProgram::open(executable).unwrap(), None, &mut |_| ()).unwrap()
+    };
+    let outcome = check(&compile(source, &[]));
+    assert!(outcome.holds() && outcome.guarantee().unwrap().memory_unseen, "{outcome:?}");
+    assert_eq!(check(&instrument(source, &[])).violation().unwrap().kind.name(), "assertion");
+    let outcome = check(&instrument("atomics/publish.c", &[]));
+    assert!(outcome.holds() && !outcome.guarantee().unwrap().memory_unseen, "{outcome:?}");
+}
+
 /// Whether a loop is taken for one that waits depends on what its thread has seen, and not on the schedule: within each bound
 /// there are as many orders whatever the strategy leaves out.
 #[test]

@@ -82,7 +82,8 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
 
     pub(super) fn guarantee(&self, bounds: Bounds, complete: bool) -> Guarantee {
         let yields = self.settings.yields.filter(|_| self.fair_cut);
-        Guarantee { bounds: Bounds { yields, ..bounds }, complete }
+        let memory_unseen = self.settings.memory_unseen;
+        Guarantee { bounds: Bounds { yields, ..bounds }, complete, memory_unseen }
     }
 
     /// What a bound that was exhausted rules out.
