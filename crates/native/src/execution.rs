@@ -210,8 +210,8 @@ impl<'a> NativeExecution<'a> {
                 self.give_up(String::new());
                 return self.kill();
             }
-            let doing = stuck::explain(self.zygote.execution().unwrap_or(0), |_| false);
-            let remedy = self.program.remedy();
+            let (doing, runs) = stuck::explain(self.zygote.execution().unwrap_or(0));
+            let remedy = self.program.remedy(runs);
             self.give_up(format!(
                 "a thread has left our control: the program has not come to a scheduling point for {:.0} s; \
                  {doing}{remedy}",

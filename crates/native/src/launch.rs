@@ -390,9 +390,11 @@ impl NativeProgram {
     }
 
     /// What may help, if it does not come back.
-    pub(crate) fn remedy(&self) -> &'static str {
+    pub(crate) fn remedy(&self, runs: bool) -> &'static str {
         if self.has_openmp {
             "; the threads of OpenMP are not controlled: run it with OMP_THREAD_LIMIT=1, or build it without OpenMP"
+        } else if runs && !self.is_instrumented {
+            "; if it waits for another thread by looking at memory, compile it with `selvedge cc`: then that is seen"
         } else {
             ""
         }

@@ -32,9 +32,9 @@ const CALLS: [(u64, &str); 26] = [
     (288, "accept4"),
 ];
 
-/// What the threads of a process are doing, one line each, apart from those that wait for their turn.
-pub(crate) fn explain(pid: u32, turn_words: impl Fn(u64) -> bool) -> String {
-    let mut lines = Vec::new();
+/// What the threads of a process are doing, one clause each; and whether one of them runs.
+pub(crate) fn explain(pid: u32) -> (String, bool) {
+    let (mut lines, mut runs) = (Vec::new(), false);
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     for task in tasks {
         let path = task.path();
@@ -43,6 +43,7 @@ pub(crate) fn explain(pid: u32, turn_words: impl Fn(u64) -> bool) -> String {
         let mut words = call.split_whitespace();
         let number = words.next().unwrap_or_default();
         if number == "running" {
+            runs = true;
             lines.push(format!(
                 "{} runs, and comes to no scheduling point: is it an endless loop?",
                 name.trim()
@@ -50,14 +51,9 @@ pub(crate) fn explain(pid: u32, turn_words: impl Fn(u64) -> bool) -> String {
             continue;
         }
         let Ok(number) = number.parse::<u64>() else { continue };
-        let first = words.next().and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
-        // Those who wait for their turn wait for words of the runtime.
-        if number == 202 && first.is_some_and(&turn_words) {
-            continue;
-        }
         let call = CALLS.iter().find(|(known, _)| *known == number).map_or("a system call", |(_, name)| name);
         lines
             .push(format!("{} waits in {call} (system call {number}), which is not controlled", name.trim()));
     }
-    lines.join("; ")
+    (lines.join("; "), runs)
 }

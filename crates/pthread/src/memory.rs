@@ -289,6 +289,10 @@ fn access_piece(address: usize, size: u32, writes: bool, may_be_step: bool, fram
     }
     let alone = runtime.threads[runtime.current as usize].atomic > 0;
     let is_step = may_be_step && runtime.race_mode && !alone;
+    let may_wait = !(is_step || writes || alone);
+    if may_wait && spin::reads(table.cells[index].object, frame) {
+        look_for_freed(address, writes, frame);
+    }
     if is_step {
         let (kind, how) = if writes { (op::WRITE, access::WRITE) } else { (op::READ, access::READ) };
         let operation = Op::on(kind, how, table.cells[index].object);

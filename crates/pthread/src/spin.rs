@@ -11,6 +11,8 @@
 //! it must be known what the thread writes; so only operations of instrumented code are looked at, which atomics and
 //! accesses to memory are. What code that is not instrumented writes is not seen, so that a loop with such code in it may be taken for one
 //! that waits: it yields more often than it had to.
+//!
+//! Reads that are no steps are looked at now and then, where there are many: a thread that waits in these comes to no step.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
@@ -28,6 +30,10 @@ const REMEMBERED: usize = 16;
 const MOST_SHARED: usize = 256;
 /// Deeper stacks are not looked at.
 const DEEPEST: usize = 1 << 16;
+/// Reads that are no steps are looked at when a thread has made so many since its last one, and each time that it has made twice
+/// as many; then so many of them.
+const FIRST_LOOK: u64 = 1 << 12;
+const LOOKED_AT: u64 = 4 * REMEMBERED as u64;
 
 /// An operation that a thread has come to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,6 +61,8 @@ struct Looks {
     /// The place where it waits, plus 1, and how many others it has come to since.
     waits_at: usize,
     others: usize,
+    /// Reads since its last step that were none.
+    reads: u64,
     looks: [Look; REMEMBERED],
 }
 
@@ -78,7 +86,8 @@ unsafe impl Sync for Static {}
 
 // All zero, so that it takes no room in the file and no memory until it is used.
 const NO_LOOK: Look = Look { place: Place { call: 0, stack: 0, object: 0, kind: 0 }, state: 0 };
-const NO_LOOKS: Looks = Looks { count: 0, oldest: 0, waits_at: 0, others: 0, looks: [NO_LOOK; REMEMBERED] };
+const NO_LOOKS: Looks =
+    Looks { count: 0, oldest: 0, waits_at: 0, others: 0, reads: 0, looks: [NO_LOOK; REMEMBERED] };
 static STATE: Static = Static(UnsafeCell::new(State {
     is_full: false,
     shared_count: 0,
@@ -98,11 +107,38 @@ pub(crate) fn arrives(operation: &Op, frame: Frame) {
     if has_acted(runtime) {
         looks.forget();
     }
+    looks.reads = 0;
     let is_look = matches!(operation.kind, op::LOAD | op::RMW | op::COMPARE_EXCHANGE | op::READ);
     if is_look && runtime.thread_count > 1 && looks.is_waiting(operation, frame) {
-        yields(frame);
-        rt().note = note::WAITS;
+        waits(frame);
     }
+}
+
+/// The current thread is about to read memory, which is no step. It may do nothing else for ever. Says whether it has yielded.
+#[inline]
+pub(crate) fn reads(object: u32, frame: Frame) -> bool {
+    let looks = &mut state().threads[rt().current as usize];
+    looks.reads += 1;
+    looks.reads >= FIRST_LOOK && looks_at_read(looks, object, frame)
+}
+
+#[cold]
+fn looks_at_read(looks: &mut Looks, object: u32, frame: Frame) -> bool {
+    let since = looks.reads - (1 << looks.reads.ilog2());
+    if since == 0 {
+        looks.forget();
+    }
+    let is_waiting = since < LOOKED_AT && looks.is_waiting(&Op::on(op::READ, access::READ, object), frame);
+    if is_waiting {
+        waits(frame);
+    }
+    is_waiting
+}
+
+/// A yield is put in.
+fn waits(frame: Frame) {
+    yields(frame);
+    rt().note = note::WAITS;
 }
 
 /// Whether the last step of the current thread has changed anything, or let others run.
