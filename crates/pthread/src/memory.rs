@@ -172,7 +172,6 @@ pub(crate) fn atomic(address: usize, size: usize, frame: Frame) -> u32 {
 
 /// An atomic access is about to be made, which would write now, or not.
 pub(crate) fn atomic_access(address: usize, size: usize, kind: u8, writes: bool, order: u8, frame: Frame) {
-    rt().is_instrumented = true;
     let object = atomic(address, size, frame);
     let how = if kind == op::LOAD { access::READ } else { access::WRITE };
     let mut operation = Op::on(kind, how, object).ordered(order);
@@ -283,7 +282,6 @@ fn access_piece(address: usize, size: u32, writes: bool, may_be_step: bool, fram
     let index = table.find(address, size).unwrap_or_else(|| table.add(address, size, object::CELL, frame));
     table.cells[index].is_plain = true;
     let runtime = rt();
-    runtime.is_instrumented = true;
     if writes {
         spin::writes(address, size as usize, frame);
     }

@@ -145,7 +145,7 @@ pub(crate) struct Runtime {
     pub(crate) carried: Carried,
     /// Plain accesses to memory are steps.
     pub(crate) race_mode: bool,
-    /// The program was seen to be one that tells of its accesses.
+    /// The program, or a library that it has loaded, is one that tells of its accesses.
     pub(crate) is_instrumented: bool,
     /// Atomics within so many bytes are one object, if it is not 0.
     pub(crate) atomics_together: usize,

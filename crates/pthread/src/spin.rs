@@ -2,8 +2,8 @@
 //!
 //! Real programs have them (`while (atomic_exchange(&lock, 1)) _mm_pause();`), and on a machine with preemption they
 //! end. Under a scheduler that lets a thread go on for as long as it can they do not; but which loops wait can be told: one
-//! that comes back to the same operation at the same place with the same registers and stack, and has written nothing in between,
-//! has done nothing at all, and will do nothing until another thread does. There a yield is put in, which is a step of its own, so that the fair bound
+//! that comes back to the same operation at the same place with the same registers and stack, holds what it held, and has written
+//! nothing in between, has done nothing at all, and will do nothing until another thread does. There a yield is put in, which is a step of its own, so that the fair bound
 //! applies as if the program had called `sched_yield`.
 //!
 //! Whether it is must depend on nothing but what the thread itself has done and seen, as all that it does must. So bytes on its
@@ -63,6 +63,8 @@ struct Looks {
     others: usize,
     /// Reads since its last step that were none.
     reads: u64,
+    /// A sum of the locks that it has taken and not given back, counted from anywhere.
+    held: u64,
     looks: [Look; REMEMBERED],
 }
 
@@ -87,7 +89,7 @@ unsafe impl Sync for Static {}
 // All zero, so that it takes no room in the file and no memory until it is used.
 const NO_LOOK: Look = Look { place: Place { call: 0, stack: 0, object: 0, kind: 0 }, state: 0 };
 const NO_LOOKS: Looks =
-    Looks { count: 0, oldest: 0, waits_at: 0, others: 0, reads: 0, looks: [NO_LOOK; REMEMBERED] };
+    Looks { count: 0, oldest: 0, waits_at: 0, others: 0, reads: 0, held: 0, looks: [NO_LOOK; REMEMBERED] };
 static STATE: Static = Static(UnsafeCell::new(State {
     is_full: false,
     shared_count: 0,
@@ -102,13 +104,32 @@ fn state() -> &'static mut State {
 
 /// The current thread has come to an operation. If it waits there, it yields first.
 pub(crate) fn arrives(operation: &Op, frame: Frame) {
+    if operation.kind == op::YIELD {
+        // It is seen when it has been performed, or was put in here.
+        return;
+    }
     let runtime = rt();
     let looks = &mut state().threads[runtime.current as usize];
-    if has_acted(runtime) {
-        looks.forget();
+    match effect(runtime) {
+        Effect::None => {}
+        Effect::Takes(object) => looks.held = looks.held.wrapping_add(mix(object as usize, 0)),
+        Effect::GivesBack(object) => looks.held = looks.held.wrapping_sub(mix(object as usize, 0)),
+        Effect::Acts => looks.forget(),
     }
     looks.reads = 0;
-    let is_look = matches!(operation.kind, op::LOAD | op::RMW | op::COMPARE_EXCHANGE | op::READ);
+    let is_look = matches!(
+        operation.kind,
+        op::LOAD
+            | op::RMW
+            | op::COMPARE_EXCHANGE
+            | op::READ
+            | op::LOCK
+            | op::TRY_LOCK
+            | op::READ_LOCK
+            | op::TRY_READ_LOCK
+            | op::TAKE
+            | op::IS_FINISHED
+    );
     if is_look && runtime.thread_count > 1 && looks.is_waiting(operation, frame) {
         waits(frame);
     }
@@ -131,6 +152,8 @@ fn looks_at_read(looks: &mut Looks, object: u32, frame: Frame) -> bool {
     let is_waiting = since < LOOKED_AT && looks.is_waiting(&Op::on(op::READ, access::READ, object), frame);
     if is_waiting {
         waits(frame);
+        // What comes next is looked at, too.
+        state().threads[rt().current as usize].reads = FIRST_LOOK;
     }
     is_waiting
 }
@@ -141,11 +164,32 @@ fn waits(frame: Frame) {
     rt().note = note::WAITS;
 }
 
-/// Whether the last step of the current thread has changed anything, or let others run.
-fn has_acted(runtime: &Runtime) -> bool {
+/// What a step has done to what others see.
+enum Effect {
+    None,
+    Takes(u32),
+    GivesBack(u32),
+    /// It has changed something, or let others run.
+    Acts,
+}
+
+/// What the last step of the current thread has done.
+fn effect(runtime: &Runtime) -> Effect {
     let performed = &runtime.performed;
-    let is_same = runtime.note == note::CHANGED && runtime.number == runtime.number_after;
-    performed.yields() || performed.access == access::WRITE && !is_same
+    let object = performed.object;
+    match (performed.kind, runtime.note) {
+        // What it chooses is not what others do.
+        (op::CHOOSE, _) => Effect::Acts,
+        _ if performed.yields() => Effect::Acts,
+        (op::LOCK | op::READ_LOCK, note::NONE) => Effect::Takes(object),
+        (op::TRY_LOCK | op::TRY_READ_LOCK, note::TAKEN) => Effect::Takes(object),
+        (op::UNLOCK | op::READ_UNLOCK, note::NONE) => Effect::GivesBack(object),
+        (op::TAKE, note::CHANGED) => Effect::Takes(object),
+        (op::POST, note::CHANGED) => Effect::GivesBack(object),
+        (_, note::CHANGED) if runtime.number == runtime.number_after => Effect::None,
+        _ if performed.access == access::WRITE => Effect::Acts,
+        _ => Effect::None,
+    }
 }
 
 /// The current thread is about to write to memory.
@@ -225,7 +269,7 @@ impl Looks {
             return false;
         }
         let before = self.looks[at].state;
-        self.looks[at].state = private_state(frame).unwrap_or(0);
+        self.looks[at].state = private_state(frame).map_or(0, |state| (state ^ mix(0, self.held)).max(1));
         let waits = before != 0 && before == self.looks[at].state;
         (self.waits_at, self.others) = (if waits { at + 1 } else { 0 }, 0);
         waits
@@ -268,7 +312,7 @@ fn private_state(frame: Frame) -> Option<u64> {
             all ^= Shared { bytes: 0, ..*shared }.rest() ^ shared.rest();
         }
     }
-    Some(all.max(1))
+    Some(all)
 }
 
 /// The registers of the caller that a call leaves as they are.

@@ -236,12 +236,14 @@ pub(crate) unsafe extern "C-unwind" fn __tsan_write_range(address: *mut c_void, 
     }
 }
 
-/// Nothing to prepare.
+/// Code that is instrumented is there.
 ///
 /// # Safety
 /// Called by the compiler's instrumentation.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn __tsan_init() {}
+pub(crate) unsafe extern "C-unwind" fn __tsan_init() {
+    rt().is_instrumented = true;
+}
 
 /// A function begins: of interest if it is an atomic section by its name.
 ///

@@ -223,6 +223,11 @@ pub(crate) fn step_limit<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> S
     threads.dedup();
     let names: Vec<_> = threads.iter().map(|thread| explorer.execution.thread_name(*thread)).collect();
     let limit = explorer.settings.max_steps;
+    let in_c = if explorer.settings.memory_unseen {
+        "sched_yield() in C (or compile it with `selvedge cc`: then it is seen that the loop waits)"
+    } else {
+        "sched_yield() in C"
+    };
     let yields = tail.iter().any(|point| point.op.yields());
     let spins = |op: &Op| {
         matches!(op.kind, OpKind::Load | OpKind::Rmw | OpKind::CompareExchange | OpKind::TryLock)
@@ -241,7 +246,7 @@ pub(crate) fn step_limit<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> S
             format!(
                 "{} spins without yielding: its last {} steps only look at shared state, and no other thread \
                  is given a chance to change it. Yield in the loop: selvedge::hint::spin_loop() or \
-                 selvedge::thread::yield_now() in Rust, sched_yield() in C",
+                 selvedge::thread::yield_now() in Rust, {in_c}",
                 names[0],
                 tail.len()
             ),
@@ -251,7 +256,8 @@ pub(crate) fn step_limit<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> S
             ViolationKind::StepLimit,
             format!(
                 "the execution has not ended after {limit} steps ({} ran last). If it would end, raise the \
-                 limit (max_steps in Rust, --max-steps of the command); if it waits for another thread in a loop, yield in it",
+                 limit (max_steps in Rust, --max-steps of the command); if it waits for another thread in a loop, \
+                 yield in it: selvedge::thread::yield_now() in Rust, {in_c}",
                 names.join(" and ")
             ),
         )
