@@ -43,6 +43,11 @@ static sigset_t signals;
 static long shared;
 static unsigned char places[16] __attribute__((aligned(16)));
 
+// What is waited for in loops: words that are looked at, variables under a lock, words that are taken, two locks.
+static int gates[2], taken[2], asked[2];
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t pair[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+
 // What a thread itself knows of what it holds.
 static int held[THREADS][MUTEXES], locked[THREADS][2];
 static __thread int me, at;
@@ -102,6 +107,13 @@ static long or_error(long result) { return result == -1 ? 1000 + errno : result;
 
 // Whether the thread has the mutex after such a result, robust ones included.
 static int took(int result) { return result == 0 || result == EOWNERDEAD; }
+
+static int is_asked(int side) {
+    pthread_mutex_lock(&asking);
+    int value = asked[side];
+    pthread_mutex_unlock(&asking);
+    return value;
+}
 
 static void run_from(int first);
 
@@ -198,6 +210,39 @@ static long run(const char *name, int n) {
         ATOMICS(2, unsigned short)
         ATOMICS(4, unsigned int)
         ATOMICS(8, unsigned long)
+    } else if (IS("until")) {
+        while (__atomic_load_n(&gates[side], __ATOMIC_SEQ_CST) == 0)
+            ;
+    } else if (IS("open")) {
+        __atomic_store_n(&gates[side], 1, __ATOMIC_SEQ_CST);
+    } else if (IS("enter")) {
+        while (__atomic_exchange_n(&taken[side], 1, __ATOMIC_SEQ_CST))
+            ;
+    } else if (IS("vacate")) {
+        __atomic_store_n(&taken[side], 0, __ATOMIC_SEQ_CST);
+    } else if (IS("poll")) {
+        while (!is_asked(side))
+            ;
+    } else if (IS("ask")) {
+        pthread_mutex_lock(&asking);
+        asked[side] = 1;
+        pthread_mutex_unlock(&asking);
+    } else if (IS("insist")) {
+        if (holds[NORMAL])
+            return -1;
+        while (pthread_mutex_trylock(&mutexes[NORMAL]) != 0)
+            ;
+        holds[NORMAL]++;
+    } else if (IS("both")) {
+        for (;;) {
+            pthread_mutex_lock(&pair[side]);
+            if (pthread_mutex_trylock(&pair[1 - side]) == 0)
+                break;
+            pthread_mutex_unlock(&pair[side]);
+        }
+        value = add(1);
+        pthread_mutex_unlock(&pair[1 - side]);
+        pthread_mutex_unlock(&pair[side]);
     } else if (IS("yield")) {
         value = sched_yield();
     } else if (IS("sleep")) {
