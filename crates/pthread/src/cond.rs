@@ -86,8 +86,9 @@ fn wait_begun(object: u32, mutex: u32, deadline: Option<u64>, begun: impl FnOnce
     }
     let how = if deadline.is_some() { access::WRITE } else { access::READ };
     let wake = Op::on(op::WAKE, how, object);
-    // Where threads are cancelled, it wakes first, in order with that, and then locks the mutex.
-    let locks_later = !stays && cancel::is_used();
+    // Where threads are cancelled, it wakes first, in order with that, and then locks the mutex; and so if its time may run
+    // out, which may be while another thread has the mutex.
+    let locks_later = !stays && (deadline.is_some() || cancel::is_used());
     let (wake, gate) = match stays || locks_later {
         true => (cancel::in_order(wake), Gate::OPEN),
         false => (wake.with(mutex), mutex::free(mutex)),

@@ -419,3 +419,23 @@ fn a_panic_that_was_caught_is_not_what_a_later_failure_is_called() {
     });
     assert!(outcome.holds(), "{:?}", outcome.verdict);
 }
+
+/// That a wait's time ran out does not tell that nothing came: another thread may have had the mutex when it did.
+#[test]
+fn a_wait_may_time_out_while_another_thread_has_the_mutex() {
+    let outcome = Checker::new().explore(|| {
+        let pair = Arc::new((Mutex::new(false), Condvar::new()));
+        let other = pair.clone();
+        let thread = thread::spawn(move || {
+            *other.0.lock().unwrap() = true;
+            other.1.notify_one();
+        });
+        let guard = pair.0.lock().unwrap();
+        if !*guard {
+            let (is_there, result) = pair.1.wait_timeout(guard, Duration::from_secs(1)).unwrap();
+            assert!(!(result.timed_out() && *is_there), "nothing is there");
+        }
+        thread.join().unwrap();
+    });
+    assert!(violation(&outcome).message.contains("nothing is there"));
+}

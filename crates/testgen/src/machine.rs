@@ -169,6 +169,10 @@ enum Next {
     Wake {
         timed: bool,
     },
+    /// The end of a wait with a time limit, which may run out while another thread has the mutex.
+    Relock {
+        timed_out: bool,
+    },
     /// The yield of a spin loop.
     SpinYield,
     End,
@@ -239,11 +243,10 @@ impl<'p> Machine<'p> {
             Next::Start | Next::SpinYield | Next::End => true,
             Next::Ended => false,
             Next::Wake { timed } => {
-                let (Statement::Wait(c) | Statement::WaitTimeout(c)) = self.statement(thread) else {
-                    unreachable!("only a wait wakes")
-                };
-                self.mutexes[c].is_none() && (state.signalled || timed)
+                let c = self.waited_with(thread);
+                timed || self.mutexes[c].is_none() && state.signalled
             }
+            Next::Relock { .. } => self.mutexes[self.waited_with(thread)].is_none(),
             Next::Statement => match self.statement(thread) {
                 Statement::Lock(m) => self.mutexes[m].is_none(),
                 Statement::ReadLock(l) => !self.rwlocks[l].writer,
@@ -275,11 +278,13 @@ impl<'p> Machine<'p> {
         match self.threads[thread].next {
             Next::Start | Next::SpinYield | Next::End | Next::Ended => (None, false, false),
             Next::Wake { timed } => match self.statement(thread) {
-                Statement::Wait(c) | Statement::WaitTimeout(c) => {
-                    (Some((Object::Mutex(c), Until::Clear(1))), true, timed)
-                }
+                Statement::Wait(c) => (Some((Object::Mutex(c), Until::Clear(1))), true, false),
+                Statement::WaitTimeout(_) => (None, true, timed),
                 _ => unreachable!("only a wait wakes"),
             },
+            Next::Relock { .. } => {
+                (Some((Object::Mutex(self.waited_with(thread)), Until::Clear(1))), false, false)
+            }
             Next::Statement => match self.statement(thread) {
                 Statement::Lock(m) => (Some((Object::Mutex(m), Until::Clear(1))), false, false),
                 Statement::ReadLock(l) => (Some((Object::RwLock(l), Until::Clear(WRITER))), false, false),
@@ -371,11 +376,15 @@ impl<'p> Machine<'p> {
             Next::SpinYield => (OpKind::Yield, Vec::new()),
             Next::End => (OpKind::End, vec![(Object::Thread(body), Access::Write)]),
             Next::Wake { timed } => {
-                let (Statement::Wait(c) | Statement::WaitTimeout(c)) = self.statement(thread) else {
-                    unreachable!("only a wait wakes")
-                };
-                let access = if timed { Access::Write } else { Access::Read };
-                (OpKind::Wake, vec![(Object::Condvar(c), access), (Object::Mutex(c), Access::Write)])
+                let c = self.waited_with(thread);
+                let mutex = (Object::Mutex(c), Access::Write);
+                match timed {
+                    true => (OpKind::Wake, vec![(Object::Condvar(c), Access::Write)]),
+                    false => (OpKind::Wake, vec![(Object::Condvar(c), Access::Read), mutex]),
+                }
+            }
+            Next::Relock { .. } => {
+                (OpKind::Lock, vec![(Object::Mutex(self.waited_with(thread)), Access::Write)])
             }
             Next::Statement => {
                 let (kind, object, access) = match self.statement(thread) {
@@ -436,7 +445,19 @@ impl<'p> Machine<'p> {
         let mut next = Next::Statement;
         match self.threads[thread].next {
             Next::Start => {}
-            Next::Wake { timed } => self.wake(thread, timed, &mut done),
+            Next::Wake { timed } => {
+                self.wake(thread, timed, &mut done);
+                if timed {
+                    next = Next::Relock { timed_out: done.timed_out };
+                }
+            }
+            Next::Relock { timed_out } => {
+                let mutex = self.waited_with(thread);
+                self.hold(thread, mutex);
+                self.threads[thread].registers.push(i64::from(timed_out));
+                done.kind = OpKind::Lock;
+                done.touches.push((Object::Mutex(mutex), Access::Write));
+            }
             Next::SpinYield => {
                 done.kind = OpKind::Yield;
                 self.threads[thread].next = Next::Statement;
@@ -471,19 +492,29 @@ impl<'p> Machine<'p> {
     }
 
     fn wake(&mut self, thread: usize, timed: bool, done: &mut Performed) {
-        let (Statement::Wait(c) | Statement::WaitTimeout(c)) = self.statement(thread) else {
-            unreachable!("only a wait wakes")
-        };
+        let c = self.waited_with(thread);
         done.kind = OpKind::Wake;
         let access = if done.timed_out { Access::Write } else { Access::Read };
-        done.touches.extend([(Object::Condvar(c), access), (Object::Mutex(c), Access::Write)]);
+        done.touches.push((Object::Condvar(c), access));
         self.waiters[c].retain(|waiter| *waiter != thread);
-        self.mutexes[c] = Some(thread);
         let state = &mut self.threads[thread];
-        state.held.push(c);
         state.signalled = false;
-        if timed {
-            state.registers.push(i64::from(done.timed_out));
+        if !timed {
+            done.touches.push((Object::Mutex(c), Access::Write));
+            self.hold(thread, c);
+        }
+    }
+
+    fn hold(&mut self, thread: usize, mutex: usize) {
+        self.mutexes[mutex] = Some(thread);
+        self.threads[thread].held.push(mutex);
+    }
+
+    /// The mutex that a thread's wait has given up.
+    fn waited_with(&self, thread: usize) -> usize {
+        match self.statement(thread) {
+            Statement::Wait(c) | Statement::WaitTimeout(c) => c,
+            _ => unreachable!("only a wait wakes"),
         }
     }
 
@@ -494,8 +525,7 @@ impl<'p> Machine<'p> {
         let mut remember = None;
         let (kind, object, access) = match self.statement(thread) {
             Statement::Lock(m) => {
-                self.mutexes[m] = Some(thread);
-                self.threads[thread].held.push(m);
+                self.hold(thread, m);
                 (OpKind::Lock, Object::Mutex(m), Access::Write)
             }
             Statement::Unlock(m) => {
@@ -508,8 +538,7 @@ impl<'p> Machine<'p> {
                 remember = Some(i64::from(free));
                 done.refused = !free;
                 if free {
-                    self.mutexes[m] = Some(thread);
-                    self.threads[thread].held.push(m);
+                    self.hold(thread, m);
                 }
                 (OpKind::TryLock, Object::Mutex(m), if free { Access::Write } else { Access::Read })
             }

@@ -60,7 +60,8 @@ impl Synchronisation {
             }
             (OpKind::CompareExchange, Some((object, _))) => (Some(object), None, false),
             (OpKind::Wait, _) => (None, Some(done.touches[1].0), false),
-            (OpKind::Wake, _) => (Some(done.touches[1].0), None, false),
+            // One with a time limit locks afterwards.
+            (OpKind::Wake, _) => (done.touches.get(1).map(|(mutex, _)| *mutex), None, false),
             _ => (None, None, false),
         };
         let mut seen = sees.and_then(|object| self.published.get(&object).cloned()).unwrap_or_default();

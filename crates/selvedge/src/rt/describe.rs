@@ -156,6 +156,7 @@ fn action(runtime: &Runtime, op: &Op, called: fn(&Runtime, ObjectId) -> String) 
         OpKind::TryReadLock => format!("try to read-lock {name}"),
         OpKind::ReadUnlock => format!("read-unlock {name}"),
         OpKind::Wait => format!("wait on {name}, unlocking {also}"),
+        OpKind::Wake if op.also.is_none() => format!("wake from {name}"),
         OpKind::Wake => format!("wake from {name}, locking {also}"),
         OpKind::NotifyOne => format!("notify one on {name}"),
         OpKind::NotifyAll => format!("notify all on {name}"),

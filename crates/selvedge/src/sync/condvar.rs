@@ -8,7 +8,7 @@ use std::time::Duration;
 use selvedge_core::{Access, Op, OpKind};
 
 use super::mutex::{self, MutexGuard};
-use crate::rt::{self, Handle, ObjectKind, ObjectSlot, Value};
+use crate::rt::{self, Gate, Handle, ObjectKind, ObjectSlot, Value};
 
 /// A condition variable, as [`std::sync::Condvar`]. Which waiter [`notify_one`](Condvar::notify_one) wakes
 /// is explored; waits do not end by themselves unless they have a time limit, which may run out at any
@@ -131,16 +131,23 @@ impl Condvar {
         runtime.state(condvar).waiters.push_back(current);
         mutex::release(handle, mutex);
 
-        let access = if limit.is_some() { Access::Write } else { Access::Read };
-        let wake = Op { also: Some(mutex), ..Op::on(OpKind::Wake, access, condvar) };
-        let gate = mutex::free(mutex).and_signal().timed(limit.is_some());
-        let timed_out = handle.visible_when(wake, gate, site);
+        // Its time may run out while another thread has the mutex: so it wakes first, and then locks.
+        let timed_out = if limit.is_some() {
+            let wake = Op::on(OpKind::Wake, Access::Write, condvar);
+            handle.visible_when(wake, Gate::OPEN.and_signal().timed(true), site)
+        } else {
+            let wake = Op { also: Some(mutex), ..Op::on(OpKind::Wake, Access::Read, condvar) };
+            handle.visible_when(wake, mutex::free(mutex).and_signal(), site)
+        };
         let runtime = handle.get();
         if timed_out {
             runtime.state(condvar).waiters.retain(|waiter| *waiter != current);
             runtime.pass_time(deadline.unwrap_or_default());
         } else {
             runtime.performs(Access::Read);
+        }
+        if limit.is_some() {
+            mutex::acquire(handle, mutex, site);
         }
         let poisoned = mutex::hold(handle, mutex);
         (if poisoned { Err(PoisonError::new(guard)) } else { Ok(guard) }, timed_out)

@@ -111,8 +111,7 @@ impl<T: ?Sized> Mutex<T> {
             return poison_result(self.poisoned.load(Ordering::Relaxed), guard);
         };
         let mutex = self.object(handle);
-        let op = Op::on(OpKind::Lock, Access::Write, mutex).ordered(MemoryOrder::Acquire);
-        handle.visible_when(op, Gate::clear(mutex, LOCKED), site);
+        acquire(handle, mutex, site);
         self.locked(handle, mutex, site)
     }
 
@@ -197,6 +196,12 @@ pub(super) fn hold(handle: Handle, mutex: ObjectId) -> bool {
     let word = state.word;
     runtime.set_word(mutex, word | LOCKED);
     word & POISONED != 0
+}
+
+/// The step in which a thread takes a mutex, once it is free.
+pub(super) fn acquire(handle: Handle, mutex: ObjectId, site: &'static Location<'static>) {
+    let op = Op::on(OpKind::Lock, Access::Write, mutex).ordered(MemoryOrder::Acquire);
+    handle.visible_when(op, free(mutex), site);
 }
 
 /// Makes nobody the holder of a mutex.
