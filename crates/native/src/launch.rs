@@ -544,11 +544,14 @@ struct Meant {
     sections: Vec<[u64; 2]>,
     /// The one by whose `abort` something is assumed.
     assumes: [u64; 2],
+    /// The one by which C++'s library yields before it waits.
+    lingers: [u64; 2],
 }
 
 impl Meant {
     const SECTION: &str = "__VERIFIER_atomic_";
     const ASSUMES: &str = "assume_abort_if_not";
+    const LINGERS: &str = "_ZNSt8__detail14__thread_yieldEv";
 
     /// Those of a file, unless they are too many.
     fn of(file: &ElfFile64<'_, object::Endianness>) -> Result<Self, String> {
@@ -560,6 +563,7 @@ impl Meant {
                 Some("begin" | "end") => {}
                 Some(_) => meant.sections.push(place),
                 None if name == Meant::ASSUMES => meant.assumes = place,
+                None if symbol.name() == Ok(Meant::LINGERS) => meant.lingers = place,
                 None => {}
             }
         }
@@ -573,7 +577,8 @@ impl Meant {
     fn write(&self, area: &protocol::Area) {
         area.section_count.store(self.sections.len() as u32, Ordering::Relaxed);
         let sections = area.sections.iter().zip(&self.sections);
-        for (place, function) in sections.chain([(&area.assumes, &self.assumes)]) {
+        let others = [(&area.assumes, &self.assumes), (&area.lingers, &self.lingers)];
+        for (place, function) in sections.chain(others) {
             place.iter().zip(function).for_each(|(place, address)| place.store(*address, Ordering::Relaxed));
         }
     }

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::runtime::is_on;
+use crate::spin;
 use crate::sys::real;
 
 const KEYS: usize = 1024;
@@ -50,6 +51,32 @@ pub(crate) unsafe extern "C-unwind" fn pthread_key_delete(key: u32) -> c_int {
     }
     // SAFETY: passed on.
     unsafe { real!(c"pthread_key_delete", fn(u32) -> c_int)(key) }
+}
+
+/// `pthread_setspecific`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_setspecific(key: u32, value: *const c_void) -> c_int {
+    if is_on() {
+        spin::acts();
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"pthread_setspecific", fn(u32, *const c_void) -> c_int)(key, value) }
+}
+
+/// `tss_set`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn tss_set(key: u32, value: *mut c_void) -> c_int {
+    if is_on() {
+        spin::acts();
+    }
+    // SAFETY: passed on.
+    unsafe { real!(c"tss_set", fn(u32, *mut c_void) -> c_int)(key, value) }
 }
 
 /// Runs the destructors of the current thread's values, as often as POSIX says.

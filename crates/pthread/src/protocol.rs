@@ -74,6 +74,8 @@ pub(crate) struct Area {
     pub(crate) sections: [[AtomicU64; 2]; SECTIONS],
     pub(crate) section_count: AtomicU32,
     pub(crate) assumes: [AtomicU64; 2],
+    /// The function by which C++'s library yields a few times before it waits for an atomic in the system, or zeros.
+    pub(crate) lingers: [AtomicU64; 2],
     /// Where the executable has the functions [`CPP`], as its file has it; 0 where it does not.
     pub(crate) cpp: [AtomicU64; 3],
     /// Whether the execution is one that people are told of: the log has then also what is around each place.

@@ -2,34 +2,36 @@
 //!
 //! Real programs have them (`while (atomic_exchange(&lock, 1)) _mm_pause();`), and on a machine with preemption they
 //! end. Under a scheduler that lets a thread go on for as long as it can they do not; but which loops wait can be told: one
-//! that comes back to the same operation at the same place with the same registers and stack, holds what it held, and has written
-//! nothing in between, has done nothing at all, and will do nothing until another thread does. There a yield is put in, which is a step of its own, so that the fair bound
-//! applies as if the program had called `sched_yield`.
+//! that comes back to the same operation at the same place with the same registers and stack, holds what it held, and has
+//! written nothing in between, has done nothing at all, and will do nothing until another thread does. There a yield is
+//! put in, which is a step of its own, so that the fair bound applies as if the program had called `sched_yield`.
 //!
 //! Whether it is must depend on nothing but what the thread itself has done and seen, as all that it does must. So bytes on its
 //! stack that others may write to do not count: atomics, the objects of pthreads, and what another thread has written to. And
 //! it must be known what the thread writes; so only operations of instrumented code are looked at, which atomics and
-//! accesses to memory are. What code that is not instrumented writes is not seen, so that a loop with such code in it may be taken for one
-//! that waits: it yields more often than it had to.
+//! accesses to memory are. What code that is not instrumented writes is not seen, so that a loop with such code in it may be
+//! taken for one that waits: it yields more often than it had to.
 //!
 //! Reads that are no steps are looked at now and then, where there are many: a thread that waits in these comes to no step.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
+use std::ops::Range;
 
 use crate::protocol::{Op, access, note, op};
-use crate::runtime::{MAX_THREADS, Runtime, rt};
+use crate::runtime::{MAX_THREADS, Runtime, is_on, rt};
 use crate::shell;
 use crate::site::Frame;
 use crate::thread::yields;
 use crate::unwind::each_frame;
 
 /// So many operations a loop may have that are looked at.
-const REMEMBERED: usize = 16;
+const REMEMBERED: usize = 64;
 /// So many words of stacks may have bytes that others write to.
-const MOST_SHARED: usize = 256;
+const MOST_SHARED: usize = 4096;
+const BUCKETS: usize = 512;
 /// Deeper stacks are not looked at.
-const DEEPEST: usize = 1 << 16;
+const DEEPEST: usize = 1 << 20;
 /// Reads that are no steps are looked at when a thread has made so many since its last one, and each time that it has made twice
 /// as many; then so many of them.
 const FIRST_LOOK: u64 = 1 << 12;
@@ -48,7 +50,10 @@ struct Place {
 #[derive(Clone, Copy)]
 struct Look {
     place: Place,
-    /// What its registers and its stack were, if that was looked at; 0 if not.
+    /// How often it has come to it. After 2, 4, 8 times and so on the state is noted, so that a loop which is the same only
+    /// each second time is found out too.
+    visits: u32,
+    /// What its registers, its stack and its locks were, if that was noted; 0 if not.
     state: u64,
 }
 
@@ -65,20 +70,29 @@ struct Looks {
     reads: u64,
     /// A sum of the locks that it has taken and not given back, counted from anywhere.
     held: u64,
+    /// The first of the words on its stack with bytes that others write to, plus 1.
+    shared: u32,
+    /// There were more of these than are remembered: it is not looked at.
+    is_full: bool,
     looks: [Look; REMEMBERED],
 }
 
-/// Bytes on somebody's stack that others may write to.
+/// A word on somebody's stack of which others may write to some bytes.
 #[derive(Clone, Copy)]
 struct Shared {
     word: usize,
     bytes: u64,
+    /// The next of the bucket, and of the thread, plus 1.
+    in_bucket: u32,
+    of_thread: u32,
 }
 
 struct State {
-    is_full: bool,
-    shared_count: usize,
+    buckets: [u32; BUCKETS],
     shared: [Shared; MOST_SHARED],
+    /// How many have been used, and the first that is free again, plus 1.
+    shared_count: usize,
+    free: u32,
     threads: [Looks; MAX_THREADS],
 }
 
@@ -87,13 +101,23 @@ struct Static(UnsafeCell<State>);
 unsafe impl Sync for Static {}
 
 // All zero, so that it takes no room in the file and no memory until it is used.
-const NO_LOOK: Look = Look { place: Place { call: 0, stack: 0, object: 0, kind: 0 }, state: 0 };
-const NO_LOOKS: Looks =
-    Looks { count: 0, oldest: 0, waits_at: 0, others: 0, reads: 0, held: 0, looks: [NO_LOOK; REMEMBERED] };
-static STATE: Static = Static(UnsafeCell::new(State {
+const NO_LOOK: Look = Look { place: Place { call: 0, stack: 0, object: 0, kind: 0 }, visits: 0, state: 0 };
+const NO_LOOKS: Looks = Looks {
+    count: 0,
+    oldest: 0,
+    waits_at: 0,
+    others: 0,
+    reads: 0,
+    held: 0,
+    shared: 0,
     is_full: false,
+    looks: [NO_LOOK; REMEMBERED],
+};
+static STATE: Static = Static(UnsafeCell::new(State {
+    buckets: [0; BUCKETS],
+    shared: [Shared { word: 0, bytes: 0, in_bucket: 0, of_thread: 0 }; MOST_SHARED],
     shared_count: 0,
-    shared: [Shared { word: 0, bytes: 0 }; MOST_SHARED],
+    free: 0,
     threads: [NO_LOOKS; MAX_THREADS],
 }));
 
@@ -187,57 +211,152 @@ fn effect(runtime: &Runtime) -> Effect {
         (op::TAKE, note::CHANGED) => Effect::Takes(object),
         (op::POST, note::CHANGED) => Effect::GivesBack(object),
         (_, note::CHANGED) if runtime.number == runtime.number_after => Effect::None,
+        // What is written plainly, also in an atomic section, is told of by itself.
+        (op::WRITE, _) => Effect::None,
+        (op::RMW, _) if object == runtime.section => Effect::None,
         _ if performed.access == access::WRITE => Effect::Acts,
         _ => Effect::None,
     }
 }
 
-/// The current thread is about to write to memory.
+/// The current thread is about to write to memory. What nobody else looks at, on its own stack, is part of what it is.
 pub(crate) fn writes(address: usize, size: usize, frame: Frame) {
     let runtime = rt();
     let me = runtime.current as usize;
     if (frame.stack..runtime.threads[me].stack_top).contains(&address) {
+        let state = state();
+        let mut words = words_of(address..address.saturating_add(size));
+        if state.threads[me].shared != 0 && words.any(|word| state.find(word).is_some()) {
+            state.threads[me].forget();
+        }
         return;
     }
-    state().threads[me].forget();
+    acts();
     is_shared(address, size);
 }
 
-/// If these bytes are on a stack, they are no part of what its thread does.
+/// The current thread does something that is no step and is not told of otherwise.
+pub(crate) fn acts() {
+    state().threads[rt().current as usize].forget();
+}
+
+/// If these bytes are on a stack, they are no part of what its thread is.
 pub(crate) fn is_shared(address: usize, size: usize) {
     let runtime = rt();
     let threads = &runtime.threads[..runtime.thread_count as usize];
     let on_stack = |top: usize| address < top && address >= top.saturating_sub(shell::stack_size());
     let Some(owner) = threads.iter().position(|thread| on_stack(thread.stack_top)) else { return };
-    for byte in address..address.saturating_add(size) {
-        state().share(byte & !7, 0xFF << (byte % 8 * 8), owner);
+    let bytes = address..address.saturating_add(size);
+    for word in words_of(bytes.clone()) {
+        let within = (word..word + 8).filter(|byte| bytes.contains(byte));
+        state().share(word, within.fold(0, |all, byte| all | 0xFF << (byte % 8 * 8)), owner);
     }
 }
 
+/// The current thread has entered a function, which returns to there. What was on its stack below that function's caller is
+/// gone.
+#[inline]
+pub(crate) fn enters(frame: Frame, returns_to: usize) {
+    if is_on() && state().threads[rt().current as usize].shared != 0 {
+        state().leaves_below(caller(frame, returns_to));
+    }
+}
+
+/// From where on the stack is the caller's of the function that a frame is in; the function's own beginning if that is not known.
+fn caller(frame: Frame, returns_to: usize) -> usize {
+    let top = rt().threads[rt().current as usize].stack_top;
+    let is_frame = frame.outer >= frame.stack && frame.outer + 16 <= top && frame.outer.is_multiple_of(8);
+    // SAFETY: between the function's beginning and that of the thread's stack.
+    let is_its = is_frame && unsafe { *((frame.outer + 8) as *const usize) } == returns_to;
+    if is_its { frame.outer + 16 } else { frame.stack }
+}
+
+/// The words that have these bytes.
+fn words_of(bytes: Range<usize>) -> impl Iterator<Item = usize> {
+    (bytes.start & !7..bytes.end).step_by(8)
+}
+
+fn bucket(word: usize) -> usize {
+    (word >> 3) % BUCKETS
+}
+
 impl State {
+    fn find(&self, word: usize) -> Option<usize> {
+        let mut at = self.buckets[bucket(word)];
+        while at != 0 {
+            let shared = &self.shared[at as usize - 1];
+            if shared.word == word {
+                return Some(at as usize - 1);
+            }
+            at = shared.in_bucket;
+        }
+        None
+    }
+
     fn share(&mut self, word: usize, bytes: u64, owner: usize) {
-        let known = self.shared[..self.shared_count].iter().position(|shared| shared.word == word);
-        let index = match known {
-            Some(index) => index,
-            None if self.shared_count == MOST_SHARED => {
-                self.is_full = true;
-                return;
-            }
-            None => {
-                self.shared[self.shared_count] = Shared { word, bytes: 0 };
-                self.shared_count += 1;
-                self.shared_count - 1
-            }
+        let Some(index) = self.find(word).or_else(|| self.add(word, owner)) else {
+            self.threads[owner].is_full = true;
+            return;
         };
         let before = self.shared[index];
         self.shared[index].bytes |= bytes;
         let change = before.rest() ^ self.shared[index].rest();
-        let looks = &mut self.threads[owner];
-        for look in &mut looks.looks[..looks.count] {
-            if look.state != 0 && look.place.stack <= word {
-                look.state ^= change;
-            }
+        for look in self.threads[owner].with(word) {
+            look.state ^= change;
         }
+    }
+
+    fn add(&mut self, word: usize, owner: usize) -> Option<usize> {
+        let index = match (self.free as usize).checked_sub(1) {
+            Some(free) => {
+                self.free = self.shared[free].of_thread;
+                free
+            }
+            None if self.shared_count == MOST_SHARED => return None,
+            None => {
+                self.shared_count += 1;
+                self.shared_count - 1
+            }
+        };
+        let (bucket, thread) = (&mut self.buckets[bucket(word)], &mut self.threads[owner].shared);
+        self.shared[index] = Shared { word, bytes: 0, in_bucket: *bucket, of_thread: *thread };
+        (*bucket, *thread) = (index as u32 + 1, index as u32 + 1);
+        Some(index)
+    }
+
+    /// What was on the current thread's stack below an address is gone: others write there no more.
+    #[cold]
+    fn leaves_below(&mut self, limit: usize) {
+        let me = rt().current as usize;
+        let (mut before, mut at) = (0, self.threads[me].shared);
+        while at != 0 {
+            let Shared { word, of_thread, .. } = self.shared[at as usize - 1];
+            if word >= limit {
+                before = at;
+            } else {
+                match before {
+                    0 => self.threads[me].shared = of_thread,
+                    _ => self.shared[before as usize - 1].of_thread = of_thread,
+                }
+                self.remove(at as usize - 1);
+                for look in self.threads[me].with(word) {
+                    look.state = 0;
+                }
+            }
+            at = of_thread;
+        }
+    }
+
+    /// Takes one out of its bucket, and frees it.
+    fn remove(&mut self, index: usize) {
+        let Shared { word, in_bucket, .. } = self.shared[index];
+        let mut link = &mut self.buckets[bucket(word)];
+        while *link as usize != index + 1 {
+            link = &mut self.shared[*link as usize - 1].in_bucket;
+        }
+        *link = in_bucket;
+        self.shared[index].of_thread = self.free;
+        self.free = index as u32 + 1;
     }
 }
 
@@ -254,6 +373,12 @@ impl Looks {
         (self.count, self.oldest, self.waits_at) = (0, 0, 0);
     }
 
+    /// The looks that a word of the stack was part of.
+    fn with(&mut self, word: usize) -> impl Iterator<Item = &mut Look> {
+        let looks = &mut self.looks[..self.count];
+        looks.iter_mut().filter(move |look| look.state != 0 && look.place.stack <= word)
+    }
+
     /// Whether the thread is where it was, has done nothing since, and is the same.
     fn is_waiting(&mut self, operation: &Op, frame: Frame) -> bool {
         let place =
@@ -268,9 +393,16 @@ impl Looks {
             self.passes();
             return false;
         }
-        let before = self.looks[at].state;
-        self.looks[at].state = private_state(frame).map_or(0, |state| (state ^ mix(0, self.held)).max(1));
-        let waits = before != 0 && before == self.looks[at].state;
+        let now = private_state(frame).map_or(0, |state| (state ^ mix(0, self.held)).max(1));
+        let (look, has_waited) = (&mut self.looks[at], self.waits_at != 0);
+        look.visits += 1;
+        let waits = look.state != 0 && look.state == now;
+        if !waits && (has_waited || look.visits.is_power_of_two()) {
+            look.state = now;
+            if has_waited {
+                look.visits = 2;
+            }
+        }
         (self.waits_at, self.others) = (if waits { at + 1 } else { 0 }, 0);
         waits
     }
@@ -290,7 +422,7 @@ impl Looks {
         if self.waits_at == at + 1 {
             self.waits_at = 0;
         }
-        self.looks[at] = Look { place, state: 0 };
+        self.looks[at] = Look { place, visits: 1, state: 0 };
     }
 }
 
@@ -299,7 +431,8 @@ impl Looks {
 fn private_state(frame: Frame) -> Option<u64> {
     let (runtime, state) = (rt(), state());
     let stack = frame.stack..runtime.threads[runtime.current as usize].stack_top & !7;
-    if state.is_full || !stack.start.is_multiple_of(8) || stack.is_empty() || stack.len() > DEEPEST {
+    let looks = &state.threads[runtime.current as usize];
+    if looks.is_full || !stack.start.is_multiple_of(8) || stack.is_empty() || stack.len() > DEEPEST {
         return None;
     }
     let mut all = registers(frame)?;
@@ -307,10 +440,13 @@ fn private_state(frame: Frame) -> Option<u64> {
         // SAFETY: on the thread's stack, between the caller's frame and its beginning.
         all ^= mix(word, unsafe { *(word as *const u64) });
     }
-    for shared in &state.shared[..state.shared_count] {
+    let mut at = looks.shared;
+    while at != 0 {
+        let shared = state.shared[at as usize - 1];
         if stack.contains(&shared.word) {
-            all ^= Shared { bytes: 0, ..*shared }.rest() ^ shared.rest();
+            all ^= Shared { bytes: 0, ..shared }.rest() ^ shared.rest();
         }
+        at = shared.of_thread;
     }
     Some(all)
 }

@@ -16,7 +16,7 @@ use crate::runtime::{DETACHED, ENDED, Phase, is_on, rt, visible, visible_when};
 use crate::shell;
 use crate::site::{Frame, frame};
 use crate::sys::{self, EBUSY, EDEADLK, EINVAL, ERANGE, ESRCH, ETIMEDOUT, Timespec, real};
-use crate::{again, cancel, key, mutex, thread_local, time, unwind};
+use crate::{again, cancel, key, mutex, thread_local, time, unwind, verifier};
 
 /// The length of a thread's name, with the zero at its end.
 const NAME: usize = 16;
@@ -445,7 +445,10 @@ pub(crate) fn yields(frame: Frame) {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn sched_yield() -> c_int {
     if is_on() {
-        yields(frame!());
+        let frame = frame!();
+        if !verifier::is_lingering(frame) {
+            yields(frame);
+        }
         return 0;
     }
     // SAFETY: passed on.

@@ -12,6 +12,7 @@ use crate::memory;
 use crate::protocol::{access, head, note, op, order, tag};
 use crate::runtime::{Phase, is_on, rt};
 use crate::site::{Frame, frame};
+use crate::spin;
 use crate::verifier;
 
 /// The order of the compiler's number: relaxed, consume, acquire, release, both, sequentially consistent.
@@ -120,9 +121,12 @@ fn saw(value: u64) {
     }
 }
 
-fn changed(before: u64, after: u64) {
+fn changed(before: u128, after: u128) {
     if is_on() {
-        (rt().note, rt().number, rt().number_after) = (note::CHANGED, before, after);
+        // Of sixteen bytes the half that is changed is shown.
+        let half = if before != after && before as u64 == after as u64 { 64 } else { 0 };
+        (rt().note, rt().number, rt().number_after) =
+            (note::CHANGED, (before >> half) as u64, (after >> half) as u64);
     }
 }
 
@@ -250,8 +254,9 @@ pub(crate) unsafe extern "C-unwind" fn __tsan_init() {
 /// # Safety
 /// Called by the compiler's instrumentation.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn __tsan_func_entry(_: *mut c_void) {
+pub(crate) unsafe extern "C-unwind" fn __tsan_func_entry(returns_to: *mut c_void) {
     let frame = frame!();
+    spin::enters(frame, returns_to as usize);
     if verifier::is_in_section(frame) {
         verifier::enter_section(frame);
     }
@@ -304,7 +309,7 @@ macro_rules! update {
             // SAFETY: the program's atomic.
             let before = unsafe { (*at).$method(value, Ordering::SeqCst) };
             let new: fn($number, $number) -> $number = $new;
-            changed(before as u64, new(before, value) as u64);
+            changed(before as u128, new(before, value) as u128);
             before
         }
     )*};
@@ -331,7 +336,7 @@ macro_rules! compare_exchange {
             // SAFETY: as above.
             let result =
                 unsafe { (*at).compare_exchange(*expected, new, Ordering::SeqCst, Ordering::SeqCst) };
-            compared(result.map(|before| before as u64).map_err(|before| before as u64), new as u64, failure);
+            compared(result.map(|before| before as u128).map_err(|before| before as u64), new as u128, failure);
             if let Err(before) = result {
                 // SAFETY: as above.
                 unsafe { *expected = before };
@@ -398,14 +403,18 @@ macro_rules! atomics {
             atomic(op::COMPARE_EXCHANGE, writes, at as usize, size_of::<$number>(), order, frame!());
             // SAFETY: as above.
             let result = unsafe { (*at).compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst) };
-            compared(result.map(|before| before as u64).map_err(|before| before as u64), new as u64, failure);
+            compared(
+                result.map(|before| before as u128).map_err(|before| before as u64),
+                new as u128,
+                failure,
+            );
             result.unwrap_or_else(|before| before)
         }
     };
 }
 
 /// Notes what came of a compare-exchange. One that failed has only read.
-fn compared(result: Result<u64, u64>, new: u64, failure: c_int) {
+fn compared(result: Result<u128, u64>, new: u128, failure: c_int) {
     match result {
         Ok(before) => changed(before, new),
         Err(before) => {

@@ -209,17 +209,18 @@ pub(crate) unsafe extern "C-unwind" fn __VERIFIER_atomic_end() {
 
 type Function = [AtomicUsize; 2];
 
-/// The functions that are atomic sections by their names, where each begins and ends, and the one by whose `abort` something is
-/// assumed; set once, before there are threads.
+/// The functions that are atomic sections by their names, where each begins and ends, the one by whose `abort` something is
+/// assumed, and the one by which C++'s library yields before it waits; set once, before there are threads.
 static SECTION_FUNCTIONS: [Function; SECTIONS] = [const { [const { AtomicUsize::new(0) }; 2] }; SECTIONS];
 static SECTION_COUNT: AtomicUsize = AtomicUsize::new(0);
 static ASSUMES: Function = [const { AtomicUsize::new(0) }; 2];
+static LINGERS: Function = [const { AtomicUsize::new(0) }; 2];
 
 /// Finds these functions, where the executable is so far from where its file has it.
 pub(crate) fn find_functions(area: &Area, shift: usize) {
     let count = (area.section_count.load(Ordering::Relaxed) as usize).min(SECTIONS);
     let sections = SECTION_FUNCTIONS.iter().zip(&area.sections[..count]);
-    for (function, found) in sections.chain([(&ASSUMES, &area.assumes)]) {
+    for (function, found) in sections.chain([(&ASSUMES, &area.assumes), (&LINGERS, &area.lingers)]) {
         for (place, address) in function.iter().zip(found) {
             let address = address.load(Ordering::Relaxed) as usize;
             // One that is not there stays nowhere.
@@ -230,9 +231,9 @@ pub(crate) fn find_functions(area: &Area, shift: usize) {
 }
 
 #[inline]
-fn is_in([begin, end]: &Function, frame: Frame) -> bool {
+fn is_in([begin, end]: &Function, call: usize) -> bool {
     // A call that does not return may be the last of its function.
-    let call = frame.call.wrapping_sub(1);
+    let call = call.wrapping_sub(1);
     (begin.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&call)
 }
 
@@ -240,10 +241,20 @@ fn is_in([begin, end]: &Function, frame: Frame) -> bool {
 #[inline]
 pub(crate) fn is_in_section(frame: Frame) -> bool {
     let count = SECTION_COUNT.load(Ordering::Relaxed);
-    SECTION_FUNCTIONS[..count].iter().any(|function| is_in(function, frame))
+    SECTION_FUNCTIONS[..count].iter().any(|function| is_in(function, frame.call))
 }
 
 /// Whether it is by the one that assumes something.
 pub(crate) fn is_assuming(frame: Frame) -> bool {
-    is_in(&ASSUMES, frame)
+    is_in(&ASSUMES, frame.call)
+}
+
+/// Whether C++'s library yields, by a function of the compiler's, before it waits for an atomic in the system. It is no loop that
+/// has to be ended by others, and if it yielded the fair bound would have those who end the wait always come first.
+pub(crate) fn is_lingering(frame: Frame) -> bool {
+    if LINGERS[0].load(Ordering::Relaxed) == 0 {
+        return false;
+    }
+    let calls = frame.places::<2>(rt().threads[rt().current as usize].stack_top);
+    calls.into_iter().any(|call| is_in(&LINGERS, call as usize))
 }

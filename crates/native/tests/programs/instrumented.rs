@@ -178,7 +178,7 @@ fn every_strategy_finds_the_same_orders_where_loops_wait() {
     if !has("gcc", "every_strategy_finds_the_same_orders_where_loops_wait") {
         return;
     }
-    const LOOPS: [&str; 7] = [
+    const LOOPS: [&str; 8] = [
         "spin_lock.c",
         "ticket_lock.c",
         "two_loops.c",
@@ -186,9 +186,17 @@ fn every_strategy_finds_the_same_orders_where_loops_wait() {
         "polls_under_lock.c",
         "backs_off.c",
         "tries_again.c",
+        "waits_in_many_ways.c",
     ];
     for source in LOOPS {
-        let program = NativeProgram::open(&instrument(&format!("atomics/{source}"), &[])).unwrap();
+        let executable = instrument(&format!("atomics/{source}"), &[]);
+        let program = NativeProgram::open(&executable).unwrap();
+        // With every access a step they are the same loops.
+        let each_access = NativeProgram::open(&executable).unwrap().race_mode(true).unwrap();
+        let parameters = Parameters { preemptions: Some(0), ..Parameters::default() };
+        let outcome =
+            Search { parameters, ..Search::default() }.check(&each_access, None, &mut |_| ()).unwrap();
+        assert!(outcome.holds(), "{source} in race mode: {outcome:?}");
         let orders = |strategy| {
             let parameters = Parameters { preemptions: Some(3), ..Parameters::default() };
             let search = Search { strategy, parameters, ..Search::default() };
