@@ -31,7 +31,7 @@ const STATUS: &str = "Exit status: 0 holds; 1 violated; 2 the input or the comma
 #[allow(clippy::large_enum_variant)] // There is one of it.
 pub(crate) enum Command {
     /// Check a program: find a bug, or say what has been ruled out
-    #[command(after_help = STATUS)]
+    #[command(after_help = STATUS, allow_negative_numbers = true)]
     Check(Check),
     /// Run a counterexample again, as `check --trace FILE` wrote it
     #[command(after_help = STATUS)]

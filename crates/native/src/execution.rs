@@ -82,6 +82,8 @@ pub(crate) struct NativeExecution<'a> {
     usual: Duration,
     /// The program stopped answering, and why; what it has logged is read first.
     lost: Option<String>,
+    /// Why it last did.
+    was_lost: String,
     company: Company,
     /// For a scout: the execution is run elsewhere, or of no interest any more.
     leaves: bool,
@@ -117,6 +119,7 @@ impl<'a> NativeExecution<'a> {
             zygote.area.move_to(core.number());
         }
         let symbols = Symbols::of_process(zygote.pid());
+        program.loads(symbols.files());
         NativeExecution {
             program,
             zygote,
@@ -137,6 +140,7 @@ impl<'a> NativeExecution<'a> {
             foresight: 0,
             usual: Duration::ZERO,
             lost: None,
+            was_lost: String::new(),
             company,
             leaves: false,
             core,
@@ -207,16 +211,19 @@ impl<'a> NativeExecution<'a> {
                 continue;
             }
             if stops && waited < LONG {
-                self.give_up(String::new());
+                // It may have waited for long in an execution before.
+                let message = self.was_lost.clone();
+                self.give_up(message);
                 return self.kill();
             }
             let (doing, runs) = stuck::explain(self.zygote.execution().unwrap_or(0));
             let remedy = self.program.remedy(runs);
-            self.give_up(format!(
+            self.was_lost = format!(
                 "a thread has left our control: the program has not come to a scheduling point for {:.0} s; \
                  {doing}{remedy}",
                 waited.as_secs_f64()
-            ));
+            );
+            self.give_up(self.was_lost.clone());
             self.zygote.interrupt_execution();
             // Signals, of which there may be some now, cut a slice short.
             if (0..10).any(|_| self.zygote.area.wait(SLICE)) {
@@ -431,6 +438,7 @@ impl<'a> NativeExecution<'a> {
             stop::USE_AFTER_FREE => StopKind::Violation(ViolationKind::UseAfterFree),
             stop::DOUBLE_FREE => StopKind::Violation(ViolationKind::DoubleFree),
             stop::INFEASIBLE => StopKind::Infeasible,
+            stop::DIFFERENT => StopKind::Different,
             which => {
                 match which {
                     stop::MIXED_IN_8 => self.program.has_mixed_atomics(8),
@@ -482,6 +490,7 @@ impl<'a> NativeExecution<'a> {
             return Some(Stop { kind, message, location: None });
         }
         let code = libc::WEXITSTATUS(status);
+        self.program.endings().ended(code);
         (code != 0 && self.program.exit_status_matters()).then(|| Stop {
             kind: StopKind::Violation(ViolationKind::Assertion),
             message: format!("the program exits with status {code}"),
@@ -509,26 +518,23 @@ impl<'a> NativeExecution<'a> {
         }
         self.planned.decisions.clear();
         self.planned.decisions.extend(decided);
-        let failed = |message: String| Stop { kind: StopKind::Unsupported, message, location: None };
-        self.begin().map_err(|error| failed(error.0))?;
+        let failed = |kind, message: String| Stop { kind, message, location: None };
+        self.begin().map_err(|error| failed(StopKind::Unsupported, error.0))?;
         for index in 0..self.decided.len() - 1 {
             let decision = self.decided[index];
             self.prepare_step(decision);
             if self.next == Next::Asks {
                 self.decide(decision);
             } else if self.next != Next::Taken(answer(decision).pack()) {
-                return Err(failed(
-                    "the program is not deterministic: it cannot be brought to the same point again".into(),
-                ));
+                let message = "it cannot be brought to the same point again";
+                return Err(failed(StopKind::Different, message.into()));
             }
             match self.read() {
                 Read::Point | Read::Choose(_) => {}
                 // It was given up, perhaps because the search is to stop: that is not the program's doing.
                 Read::Stop(stop) if stop.kind == StopKind::Unsupported => return Err(*stop),
                 Read::Stop(_) | Read::Dead(_) => {
-                    return Err(failed(
-                        "the program is not deterministic: it ended where it did not before".into(),
-                    ));
+                    return Err(failed(StopKind::Different, "it ended where it did not before".into()));
                 }
             }
         }

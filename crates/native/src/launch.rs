@@ -8,8 +8,8 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
@@ -23,6 +23,7 @@ use crate::execution::NativeExecution;
 use crate::kept::Course;
 use crate::protocol::{self, AREA_VARIABLE, ASKS_WHERE, BIND_MARK, CPP, onward};
 use crate::search::Limits;
+use crate::suspects;
 
 /// The runtime, as `build.rs` has built it.
 pub(crate) const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libselvedge_pthread.so"));
@@ -73,12 +74,30 @@ pub struct NativeProgram {
     atomics_together: AtomicU32,
     nondet: (i32, i32),
     meant: Meant,
-    suspects: Vec<String>,
-    /// It calls the library of OpenMP.
-    has_openmp: bool,
+    /// The libraries that it has loaded when its `main` begins, once that was seen.
+    libraries: OnceLock<Vec<PathBuf>>,
     jobs: u32,
     eager: bool,
     ahead: Arc<Counts>,
+    endings: Arc<Endings>,
+}
+
+/// With which exit status executions have ended.
+#[derive(Debug, Default)]
+pub(crate) struct Endings {
+    /// One has ended with 0.
+    well: AtomicBool,
+    /// Another status that there was; 0 if there was none.
+    other: AtomicI32,
+}
+
+impl Endings {
+    pub(crate) fn ended(&self, status: i32) {
+        match status {
+            0 => self.well.store(true, Ordering::Relaxed),
+            other => self.other.store(other, Ordering::Relaxed),
+        }
+    }
 }
 
 impl NativeProgram {
@@ -113,11 +132,11 @@ impl NativeProgram {
             atomics_together: AtomicU32::new(0),
             nondet: (0, 2),
             meant: found.meant,
-            suspects: found.suspects,
-            has_openmp: found.has_openmp,
+            libraries: OnceLock::new(),
             jobs: 1,
             eager: false,
             ahead: Arc::default(),
+            endings: Arc::default(),
         })
     }
 
@@ -215,11 +234,11 @@ impl NativeProgram {
             atomics_together: AtomicU32::new(self.atomics_together()),
             nondet: self.nondet,
             meant: self.meant.clone(),
-            suspects: Vec::new(),
-            has_openmp: self.has_openmp,
+            libraries: self.libraries.clone(),
             jobs: 1,
             eager: self.eager,
             ahead: Arc::default(),
+            endings: self.endings.clone(),
         })
     }
 
@@ -238,10 +257,26 @@ impl NativeProgram {
         Ok(NativeProgram { race_mode, ..self })
     }
 
-    /// What in it may make it depend on more than its schedule, by the functions that it calls: "random numbers
-    /// (getrandom)".
-    pub fn suspects(&self) -> &[String] {
-        &self.suspects
+    /// The exit status of its executions, if none has ended with 0: what was to be checked may never have been run.
+    pub fn failing_status(&self) -> Option<i32> {
+        let other = self.endings.other.load(Ordering::Relaxed);
+        (other != 0 && !self.endings.well.load(Ordering::Relaxed)).then_some(other)
+    }
+
+    pub(crate) fn endings(&self) -> &Endings {
+        &self.endings
+    }
+
+    /// What in it may make it depend on more than its schedule, by the functions that it and its libraries call: "random
+    /// numbers (getrandom)".
+    pub fn suspects(&self) -> Vec<String> {
+        suspects::of(&self.path, self.libraries.get().map_or(&[], Vec::as_slice))
+    }
+
+    /// It has loaded these files.
+    pub(crate) fn loads<'a>(&self, files: impl Iterator<Item = &'a Path>) {
+        self.libraries
+            .get_or_init(|| files.filter(|file| *file != self.path).map(Path::to_path_buf).collect());
     }
 
     /// What the last execution has printed, to standard output and standard error, as far as it is of interest: at
@@ -291,8 +326,7 @@ impl NativeProgram {
             file.try_clone().map(OwnedFd::from).map_err(|error| failed("no file descriptor is left", &error))
         };
         // Appending, so that an execution begins with what is there: nothing, once it is cut off.
-        // SAFETY: the descriptor is ours.
-        unsafe { libc::fcntl(self.output.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) };
+        set_flags(&self.output, libc::O_APPEND);
         let mut command = Command::new(&self.path);
         command
             .arg0(&self.called)
@@ -391,7 +425,8 @@ impl NativeProgram {
 
     /// What may help, if it does not come back.
     pub(crate) fn remedy(&self, runs: bool) -> &'static str {
-        if self.has_openmp {
+        let libraries = self.libraries.get().into_iter().flatten();
+        if libraries.filter_map(|file| file.file_name()?.to_str()).any(suspects::is_openmp) {
             "; the threads of OpenMP are not controlled: run it with OMP_THREAD_LIMIT=1, or build it without OpenMP"
         } else if runs && !self.is_instrumented {
             "; if it waits for another thread by looking at memory, compile it with `selvedge cc`: then that is seen"
@@ -409,6 +444,12 @@ impl Program for NativeProgram {
 
 /// So much of what a program prints is of interest.
 const MOST_OUTPUT: usize = 8192;
+
+/// Sets how a file that is open is read and written.
+fn set_flags(file: &File, flags: libc::c_int) {
+    // SAFETY: a file that is open, and numbers.
+    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, flags) };
+}
 
 /// The process that executions are forked from.
 pub(crate) struct Zygote {
@@ -453,6 +494,9 @@ impl Zygote {
             // A file in memory can always be cut off.
             let _ = program.output.set_len(0);
         }
+        // The flags of both may have been changed, and are of the open files, which all executions share.
+        set_flags(&self.input, 0);
+        set_flags(&program.output, libc::O_APPEND);
     }
 
     /// The process of the execution, if there is one.
@@ -512,30 +556,6 @@ fn is_executable(path: &Path) -> bool {
     // SAFETY: a C string.
     unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 }
 }
-
-/// Functions that open files.
-const OPENING: [&str; 6] = ["open", "open64", "fopen", "fopen64", "openat", "creat"];
-
-/// What programs depend on beside their schedule, and the functions and files that show it.
-const SUSPECTS: [(&str, &[&str]); 6] = [
-    (
-        "random numbers",
-        &[
-            "getrandom",
-            "getentropy",
-            "arc4random",
-            "arc4random_uniform",
-            "arc4random_buf",
-            "/dev/urandom",
-            "/dev/random",
-        ],
-    ),
-    ("numbers of processes and threads", &["getpid", "getppid", "gettid"]),
-    ("files that an execution changes", &OPENING),
-    ("files that it removes or renames", &["unlink", "rename"]),
-    ("the network or other processes", &["socket", "connect", "pipe", "posix_spawn", "system", "popen"]),
-    ("the system's clocks", &["clock_getres", "times", "getrusage"]),
-];
 
 /// Functions that mean something by their names, as verification benchmarks have them: where each begins and ends.
 #[derive(Clone, Debug, Default)]
@@ -599,8 +619,6 @@ struct Found {
     meant: Meant,
     cpp: [u64; CPP.len()],
     is_instrumented: bool,
-    has_openmp: bool,
-    suspects: Vec<String>,
 }
 
 /// Looks at an executable; an error says why it cannot be checked.
@@ -639,10 +657,7 @@ fn examine(data: &[u8]) -> Result<Found, String> {
             "needs the program interpreter {interpreter}, which is not here; install it, or build it on this system"
         ));
     }
-    let asks_for = |is_it: &dyn Fn(&str) -> bool| {
-        file.dynamic_symbols().any(|symbol| symbol.is_undefined() && symbol.name().is_ok_and(is_it))
-    };
-    let asks = |name: &str| asks_for(&|found| found == name);
+    let asks = |name: &str| suspects::asks(&file, name);
     // A static library of a sanitizer's is in the program, a shared one is asked for.
     let has = |name: &str| {
         let mut symbols = file.symbols().chain(file.dynamic_symbols());
@@ -673,14 +688,6 @@ fn examine(data: &[u8]) -> Result<Found, String> {
                 .into(),
         );
     }
-    let opens = OPENING.iter().any(|name| asks(name));
-    let mentions = |text: &str| data.windows(text.len()).any(|bytes| bytes == text.as_bytes());
-    let suspects = SUSPECTS.iter().filter_map(|(what, names)| {
-        // A device has to be opened by its name.
-        let shows = |name: &str| if name.starts_with('/') { opens && mentions(name) } else { asks(name) };
-        let asked: Vec<_> = names.iter().copied().filter(|name| shows(name)).collect();
-        (!asked.is_empty()).then(|| format!("{what} ({})", asked.join(", ")))
-    });
     let mut cpp = [0; CPP.len()];
     for symbol in file.symbols().filter(|symbol| symbol.is_definition()) {
         let name = symbol.name_bytes().unwrap_or_default();
@@ -693,9 +700,6 @@ fn examine(data: &[u8]) -> Result<Found, String> {
         meant: Meant::of(&file)?,
         cpp,
         is_instrumented: asks("__tsan_init"),
-        // gcc's and clang's.
-        has_openmp: asks_for(&|name| name.starts_with("GOMP_parallel") || name.starts_with("__kmpc_fork")),
-        suspects: suspects.collect(),
     })
 }
 

@@ -29,6 +29,7 @@
 //! | `search.rs` | a strategy, and limits |
 //! | `interrupt.rs` | being asked to stop |
 //! | `stuck.rs` | what a program does that does not come back |
+//! | `suspects.rs` | what a program may depend on beside its schedule |
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -46,6 +47,7 @@ mod mirror;
 mod protocol;
 mod search;
 mod stuck;
+mod suspects;
 mod symbols;
 mod told;
 mod words;

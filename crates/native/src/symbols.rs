@@ -84,6 +84,11 @@ impl Symbols {
         }
     }
 
+    /// The files that are mapped.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.modules.iter().map(|module| module.file.as_path())
+    }
+
     /// An execution has loaded a library, with this part of its path from there on.
     pub(crate) fn loaded(&mut self, from: u32, memory: Range<u64>, shift: u64, path: &[u8]) {
         let path = path.split(|byte| *byte == 0).next().unwrap_or_default();

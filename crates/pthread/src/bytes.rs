@@ -48,8 +48,6 @@ unsafe extern "C" {
     fn strchr(text: Text, byte: c_int) -> Text;
     fn strrchr(text: Text, byte: c_int) -> Text;
     fn strchrnul(text: Text, byte: c_int) -> Text;
-    fn index(text: Text, byte: c_int) -> Text;
-    fn rindex(text: Text, byte: c_int) -> Text;
     fn strspn(text: Text, set: Text) -> usize;
     fn strcspn(text: Text, set: Text) -> usize;
     fn strpbrk(text: Text, set: Text) -> Text;
@@ -262,14 +260,8 @@ wrapped! {
     __wrap_strchr = strchr(text: Text, byte: c_int) -> Text, frame {
         reads(text, strchrnul(text, byte) as usize - text as usize + 1, frame);
     }
-    __wrap_index = index(text: Text, byte: c_int) -> Text, frame {
-        reads(text, strchrnul(text, byte) as usize - text as usize + 1, frame);
-    }
     __wrap_strchrnul = strchrnul(text: Text, byte: c_int) -> Text, frame {
         reads(text, strchrnul(text, byte) as usize - text as usize + 1, frame);
-    }
-    __wrap_rindex = rindex(text: Text, byte: c_int) -> Text, frame {
-        reads(text, strlen(text) + 1, frame);
     }
     __wrap_strspn = strspn(text: Text, set: Text) -> usize, frame {
         reads(text, strspn(text, set) + 1, frame);

@@ -338,6 +338,8 @@ pub(crate) mod stop {
     /// Atomic operations overlap that were taken for independent, within eight bytes or within sixteen. See `memory.rs`.
     pub(crate) const MIXED_IN_8: u64 = 9;
     pub(crate) const MIXED_IN_16: u64 = 10;
+    /// A decision was planned that cannot be taken: the program does not do what it has done before.
+    pub(crate) const DIFFERENT: u64 = 11;
 }
 
 /// What is said of how a step went, in the order in which the controlling side has the words.

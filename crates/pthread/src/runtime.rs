@@ -445,7 +445,7 @@ impl Runtime {
     }
 
     fn impossible(&mut self) -> ! {
-        self.stop(stop::UNSUPPORTED, Frame::NONE, &[b"a decision that cannot be taken was asked for"])
+        self.stop(stop::DIFFERENT, Frame::NONE, &[b"what was to be done next cannot be done"])
     }
 
     fn can_run(&self, thread: u32) -> bool {

@@ -177,7 +177,11 @@ fn violated(text: &mut String, style: &Style, violation: &Violation, replay: Opt
 fn advice(reason: &str) -> &'static str {
     const SAMPLED: &str =
         "a search that samples can find bugs and never rules them out; for a guarantee use --strategy icb.";
-    const BY_WORD: [(&str, &str); 7] = [
+    const BY_WORD: [(&str, &str); 8] = [
+        (
+            "left our control",
+            "what the program waits for is not controlled: check a part of it that does without.",
+        ),
         ("random", SAMPLED),
         ("sampl", SAMPLED),
         ("pct", SAMPLED),

@@ -12,7 +12,9 @@ pub(crate) fn explain<E: Execution + ?Sized>(
     explorer: &mut Explorer<'_, E>,
     stop: Stop,
 ) -> Result<Violation, Error> {
-    let StopKind::Violation(kind) = stop.kind else { return Err(Error::Unsupported(stop)) };
+    let StopKind::Violation(kind) = stop.kind else {
+        return Err(Error::of(stop, explorer.record.points().len()));
+    };
     let found = explorer.record.decisions().to_vec();
     confirm(explorer, &found, &stop)?;
     let simplest = shorten(explorer, found, &stop)?;
@@ -47,7 +49,7 @@ pub(crate) fn replay<E: Execution + ?Sized>(
         Ok(End::Stopped(stop)) => *stop,
         Ok(_) => return Ok(None),
     };
-    let StopKind::Violation(kind) = stop.kind else { return Err(Error::Unsupported(stop)) };
+    let StopKind::Violation(kind) = stop.kind else { return Err(Error::of(stop, steps.len())) };
     let mut violation = violation(kind, stop, explorer);
     violation.trace = Trace { threads: thread_names(explorer), steps, loop_start: None };
     Ok(Some(violation))

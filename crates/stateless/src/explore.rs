@@ -260,8 +260,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             let finished = self.finished(&prefix, &end);
             strategy.finished(&finished);
             if let End::Stopped(mut stop) = end {
-                if stop.kind == StopKind::Unsupported {
-                    return Err(Error::Unsupported(*stop));
+                if let StopKind::Unsupported | StopKind::Different = stop.kind {
+                    return Err(Error::of(*stop, self.record.points().len()));
                 }
                 if first_violation.is_none() {
                     // What is run again to explain a failure is not part of what the search has covered.

@@ -231,6 +231,8 @@ pub enum StopKind {
     Violation(ViolationKind),
     /// The program cannot be checked: it did something that the engine does not support.
     Unsupported,
+    /// The program does not do what it has done before when it was told the same.
+    Different,
     /// Nothing: the program assumes something that is not so in this run, which is therefore of no interest.
     Infeasible,
 }
@@ -281,6 +283,18 @@ pub enum Error {
         /// Why.
         message: String,
     },
+}
+
+impl Error {
+    /// Why there is no verdict where an execution was ended after so many steps, and not by a violation.
+    pub(crate) fn of(stop: Stop, step: usize) -> Self {
+        match stop.kind {
+            StopKind::Different => {
+                Error::Nondeterministic { step, difference: stop.message, location: stop.location }
+            }
+            _ => Error::Unsupported(stop),
+        }
+    }
 }
 
 impl fmt::Display for Error {

@@ -88,7 +88,7 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
             let place = location.map_or_else(String::new, |location| format!(" ({location})"));
             const UNSEEN: &str = "addresses that it prints or compares, memory that it uses uninitialised, or the \
                                   processor's time stamp counter (rdtsc) and random numbers (rdrand)";
-            let suspects = match program.suspects() {
+            let suspects = match program.suspects().as_slice() {
                 [] => format!("look for {UNSEEN}"),
                 some => format!("it may be {}; or else look for {UNSEEN}", some.join("; or ")),
             };
@@ -134,29 +134,45 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         }
         words.join(" ")
     });
+    let status = program.failing_status().filter(|_| outcome.holds());
+    let notes = status.map(|status| {
+        let printed = printed(&program).map(|lines| format!(" {lines}")).unwrap_or_default();
+        format!(
+            "Every execution ended with exit status {status}: what is to be checked may not have been run.\n\
+             --exit-status makes that a violation.{printed}\n"
+        )
+    });
     let report = Report { subject: origin.file.clone(), engine: "stateless".into(), outcome };
-    Ok(Answer { checked: vec![Checked { report, origin, replay, notes: None }], reservation: None })
+    Ok(Answer { checked: vec![Checked { report, origin, replay, notes }], reservation: None })
 }
 
 /// What the program printed in the counterexample is part of what went wrong.
 fn with_output(mut outcome: Outcome, program: &NativeProgram) -> Outcome {
-    if let Verdict::Violated(violation) = &mut outcome.verdict {
-        let output = program.output();
-        if !output.trim().is_empty() {
-            violation.message.push_str("\nThe program printed:");
-            for line in output.lines() {
-                violation.message.push_str("\n  | ");
-                // What would do something to a terminal is shown.
-                for letter in line.chars() {
-                    match letter {
-                        letter if letter.is_control() && letter != '\t' => {
-                            violation.message.extend(letter.escape_default());
-                        }
-                        letter => violation.message.push(letter),
-                    }
-                }
+    if let Verdict::Violated(violation) = &mut outcome.verdict
+        && let Some(printed) = printed(program)
+    {
+        violation.message.push('\n');
+        violation.message.push_str(&printed);
+    }
+    outcome
+}
+
+/// What the program printed last, if anything.
+fn printed(program: &NativeProgram) -> Option<String> {
+    let output = program.output();
+    if output.trim().is_empty() {
+        return None;
+    }
+    let mut text = String::from("The program printed:");
+    for line in output.lines() {
+        text.push_str("\n  | ");
+        // What would do something to a terminal is shown.
+        for letter in line.chars() {
+            match letter {
+                letter if letter.is_control() && letter != '\t' => text.extend(letter.escape_default()),
+                letter => text.push(letter),
             }
         }
     }
-    outcome
+    Some(text)
 }

@@ -315,3 +315,19 @@ fn likely_causes_of_nondeterminism_are_named() {
         assert!(seen.err.contains("not deterministic") && seen.err.contains(cause), "{seen:?}");
     }
 }
+
+/// "Holds" of a program that never came to what was to be checked is said with that.
+#[test]
+fn executions_that_all_fail_are_told_of() {
+    if !has_gcc("executions_that_all_fail_are_told_of") {
+        return;
+    }
+    let text = "#include <stdio.h>\nint main(int count, char **all) { if (count > 1) return 0; puts(\"no file\"); return 3; }\n";
+    let program = compile(&fresh("native-fails"), text, &[]);
+    let program = program.to_str().unwrap();
+    let seen = run(&["check", program], 0);
+    assert!(seen.out.contains("Every execution ended with exit status 3"), "{seen:?}");
+    assert!(seen.out.contains("| no file"), "{seen:?}");
+    let seen = run(&["check", program, "--", "file"], 0);
+    assert!(!seen.out.contains("exit status"), "{seen:?}");
+}
