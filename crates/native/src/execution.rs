@@ -84,6 +84,8 @@ pub(crate) struct NativeExecution<'a> {
     lost: Option<String>,
     /// Why it last did.
     was_lost: String,
+    /// How often it was told how to go on.
+    answers: u32,
     company: Company,
     /// For a scout: the execution is run elsewhere, or of no interest any more.
     leaves: bool,
@@ -141,6 +143,7 @@ impl<'a> NativeExecution<'a> {
             usual: Duration::ZERO,
             lost: None,
             was_lost: String::new(),
+            answers: 0,
             company,
             leaves: false,
             core,
@@ -199,13 +202,7 @@ impl<'a> NativeExecution<'a> {
                 self.give_up("the process that executions are forked from has ended".into());
                 return;
             }
-            let stops = match &self.company {
-                Company::Scout(scout) => scout.ends(),
-                _ => {
-                    self.cut_short = self.limits.reached();
-                    self.cut_short.is_some()
-                }
-            };
+            let stops = self.is_to_stop();
             let waited = began.elapsed();
             if waited < patience && !stops {
                 continue;
@@ -233,6 +230,17 @@ impl<'a> NativeExecution<'a> {
         }
     }
 
+    /// Whether the search is to stop.
+    fn is_to_stop(&mut self) -> bool {
+        match &self.company {
+            Company::Scout(scout) => scout.ends(),
+            _ => {
+                self.cut_short = self.limits.reached();
+                self.cut_short.is_some()
+            }
+        }
+    }
+
     /// Ends the execution, once it has begun, and waits until it is reaped; then it is this side's turn.
     fn kill(&mut self) {
         loop {
@@ -257,7 +265,18 @@ impl<'a> NativeExecution<'a> {
 
     /// Tells the program what it has asked for.
     fn decide(&mut self, decision: Decision) {
-        self.reply(answer(decision));
+        self.go_on(answer(decision));
+    }
+
+    /// The same, unless the search is to stop: an execution may have as many steps as the user allows.
+    fn go_on(&mut self, answer: Answer) {
+        const OFTEN: u32 = 1 << 10;
+        self.answers = self.answers.wrapping_add(1);
+        if (answer == Answer::GoOn || self.answers.is_multiple_of(OFTEN)) && self.is_to_stop() {
+            self.give_up(String::new());
+            return self.kill();
+        }
+        self.reply(answer);
     }
 
     fn reply(&mut self, answer: Answer) {
@@ -295,7 +314,7 @@ impl<'a> NativeExecution<'a> {
                     let place = self.told.place(0, &self.symbols);
                     return Read::Stop(Box::new(self.stop(&record, place)));
                 }
-                tag::FULL => self.reply(Answer::GoOn),
+                tag::FULL => self.go_on(Answer::GoOn),
                 _ => self.follow(number, &record),
             }
         }

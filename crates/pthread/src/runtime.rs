@@ -491,6 +491,12 @@ impl Runtime {
         }
         if self.phase == Phase::Leaving {
             self.performed = operation;
+        } else if operation.kind == op::END {
+            self.stop(
+                stop::MISUSE,
+                frame,
+                &[b"it ends in an atomic section: __VERIFIER_atomic_end is missing"],
+            );
         } else if operation.object != 0 {
             let text: &[&[u8]] = &[
                 b"between __VERIFIER_atomic_begin and _end there is an operation on another object, ",

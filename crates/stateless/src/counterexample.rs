@@ -253,6 +253,14 @@ pub(crate) fn step_limit<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> S
                 tail.len()
             ),
         )
+    } else if explorer.execution.thread_count() == 1 {
+        (
+            ViolationKind::StepLimit,
+            format!(
+                "the execution has not ended after {limit} steps, all of its only thread. If it would end, raise the limit \
+                 (max_steps in Rust, --max-steps of the command)"
+            ),
+        )
     } else {
         (
             ViolationKind::StepLimit,

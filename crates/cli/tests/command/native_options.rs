@@ -331,3 +331,19 @@ fn executions_that_all_fail_are_told_of() {
     let seen = run(&["check", program, "--", "file"], 0);
     assert!(!seen.out.contains("exit status"), "{seen:?}");
 }
+
+/// However many steps an execution may have, it is ended in time.
+#[test]
+fn an_execution_without_an_end_heeds_the_time() {
+    if !has_gcc("an_execution_without_an_end_heeds_the_time") {
+        return;
+    }
+    let text = "#include <pthread.h>\nstatic pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n\
+                int main(void) { for (;;) { pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); } }\n";
+    let program = compile(&fresh("native-endless"), text, &[]);
+    let program = program.to_str().unwrap();
+    let seen = run(&["check", program, "--time", "200ms", "--max-steps", "4000000000"], 3);
+    assert!(seen.out.contains("the time limit of 200ms was reached"), "{seen:?}");
+    let seen = run(&["check", program], 1);
+    assert!(seen.out.contains("all of its only thread"), "{seen:?}");
+}
