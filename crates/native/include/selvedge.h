@@ -34,6 +34,8 @@ double __VERIFIER_nondet_double(void);
 void *__VERIFIER_nondet_pointer(void);
 char *__VERIFIER_nondet_pchar(void);
 __SIZE_TYPE__ __VERIFIER_nondet_size_t(void);
+/* Each byte is the same value. */
+void __VERIFIER_nondet_memory(void *memory, __SIZE_TYPE__ size);
 /* As Linux has them. */
 long long __VERIFIER_nondet_loff_t(void);
 unsigned long __VERIFIER_nondet_sector_t(void);

@@ -68,6 +68,8 @@ struct Looks {
     others: usize,
     /// Reads since its last step that were none.
     reads: u64,
+    /// How often it has read a clock since it has last done something but to yield.
+    clock_reads: u32,
     /// A sum of the locks that it has taken and not given back, counted from anywhere.
     held: u64,
     /// The first of the words on its stack with bytes that others write to, plus 1.
@@ -108,6 +110,7 @@ const NO_LOOKS: Looks = Looks {
     waits_at: 0,
     others: 0,
     reads: 0,
+    clock_reads: 0,
     held: 0,
     shared: 0,
     is_full: false,
@@ -138,7 +141,8 @@ pub(crate) fn arrives(operation: &Op, frame: Frame) {
         Effect::None => {}
         Effect::Takes(object) => looks.held = looks.held.wrapping_add(mix(object as usize, 0)),
         Effect::GivesBack(object) => looks.held = looks.held.wrapping_sub(mix(object as usize, 0)),
-        Effect::Acts => looks.forget(),
+        Effect::Acts if runtime.performed.yields() => looks.forget(),
+        Effect::Acts => looks.acts(),
     }
     looks.reads = 0;
     let is_look = matches!(
@@ -227,7 +231,7 @@ pub(crate) fn writes(address: usize, size: usize, frame: Frame) {
         let state = state();
         let mut words = words_of(address..address.saturating_add(size));
         if state.threads[me].shared != 0 && words.any(|word| state.find(word).is_some()) {
-            state.threads[me].forget();
+            state.threads[me].acts();
         }
         return;
     }
@@ -237,7 +241,14 @@ pub(crate) fn writes(address: usize, size: usize, frame: Frame) {
 
 /// The current thread does something that is no step and is not told of otherwise.
 pub(crate) fn acts() {
-    state().threads[rt().current as usize].forget();
+    state().threads[rt().current as usize].acts();
+}
+
+/// The current thread reads a clock. Says how often it has done so before since it has done something: it may wait for time to pass.
+pub(crate) fn reads_clock() -> u32 {
+    let looks = &mut state().threads[rt().current as usize];
+    looks.clock_reads = looks.clock_reads.saturating_add(1);
+    looks.clock_reads - 1
 }
 
 /// If these bytes are on a stack, they are no part of what its thread is.
@@ -371,6 +382,11 @@ impl Shared {
 impl Looks {
     fn forget(&mut self) {
         (self.count, self.oldest, self.waits_at) = (0, 0, 0);
+    }
+
+    fn acts(&mut self) {
+        self.forget();
+        self.clock_reads = 0;
     }
 
     /// The looks that a word of the stack was part of.

@@ -4,6 +4,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::memory;
 use crate::protocol::{Area, Gate, Op, SECTIONS, access, head, note, object, op, order, stop, tag};
 use crate::runtime::{Phase, rt, visible, visible_when};
 use crate::site::{Frame, frame};
@@ -72,6 +73,20 @@ nondeterministic! {
     __VERIFIER_nondet_double -> f64;
     __VERIFIER_nondet_int128 -> i128;
     __VERIFIER_nondet_uint128 -> u128;
+}
+
+/// Memory of which each byte is the same value of that range.
+///
+/// # Safety
+/// The memory is the caller's.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn __VERIFIER_nondet_memory(at: *mut c_void, size: usize) {
+    let frame = frame!();
+    let (from, count) = rt().nondet;
+    let value = choose(from, count, frame) as u8;
+    memory::range(at as usize, size, true, frame);
+    // SAFETY: the caller's.
+    unsafe { at.cast::<u8>().write_bytes(value, size) };
 }
 
 macro_rules! no_pointer {
