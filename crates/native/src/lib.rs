@@ -18,7 +18,7 @@
 //! | `compiler.rs` | compiling programs that tell of every access |
 //! | `words.rs` | what the words that a compiler is given ask for |
 //! | `area.rs` | the memory that is shared with it |
-//! | `execution.rs` | an execution, a step at a time |
+//! | `execution.rs` | an execution, a step at a time; in `execution/waiting.rs` what becomes of one that does not come back |
 //! | `cores.rs` | the core that a job is on |
 //! | `ahead.rs` | executions that are run before they are asked for, on other cores |
 //! | `kept.rs` | such executions until they are asked for |

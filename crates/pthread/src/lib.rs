@@ -24,7 +24,7 @@
 //! | `fault.rs` | failed assertions, aborts, crashes |
 //! | `heap.rs` | freed memory |
 //! | `memory.rs`, `tsan.rs`, `bytes.rs`, `annotate.rs` | accesses to memory and atomics, in programs that are compiled for it |
-//! | `spin.rs` | loops that wait and do not yield |
+//! | `spin.rs` (with `spin/shared.rs`) | loops that wait and do not yield |
 //! | `verifier.rs` | the intrinsics of verification benchmarks |
 //! | `sys.rs` | what is used of the system |
 //!

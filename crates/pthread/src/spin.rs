@@ -14,9 +14,10 @@
 //!
 //! Reads that are no steps are looked at now and then, where there are many: a thread that waits in these comes to no step.
 
+mod shared;
+
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
-use std::ops::Range;
 
 use crate::protocol::{Op, access, note, op};
 use crate::runtime::{MAX_THREADS, Runtime, is_on, rt};
@@ -24,12 +25,10 @@ use crate::shell;
 use crate::site::Frame;
 use crate::thread::yields;
 use crate::unwind::each_frame;
+use shared::{Stacks, mix, words_of};
 
 /// So many operations a loop may have that are looked at.
 const REMEMBERED: usize = 64;
-/// So many words of stacks may have bytes that others write to.
-const MOST_SHARED: usize = 4096;
-const BUCKETS: usize = 512;
 /// Deeper stacks are not looked at.
 const DEEPEST: usize = 1 << 20;
 /// Reads that are no steps are looked at when a thread has made so many since its last one, and each time that it has made twice
@@ -72,30 +71,14 @@ struct Looks {
     clock_reads: u32,
     /// A sum of the locks that it has taken and not given back, counted from anywhere.
     held: u64,
-    /// The first of the words on its stack with bytes that others write to, plus 1.
-    shared: u32,
-    /// There were more of these than are remembered: it is not looked at.
+    /// Others may write to more bytes of its stack than are remembered: it is not looked at.
     is_full: bool,
     looks: [Look; REMEMBERED],
 }
 
-/// A word on somebody's stack of which others may write to some bytes.
-#[derive(Clone, Copy)]
-struct Shared {
-    word: usize,
-    bytes: u64,
-    /// The next of the bucket, and of the thread, plus 1.
-    in_bucket: u32,
-    of_thread: u32,
-}
-
 struct State {
-    buckets: [u32; BUCKETS],
-    shared: [Shared; MOST_SHARED],
-    /// How many have been used, and the first that is free again, plus 1.
-    shared_count: usize,
-    free: u32,
     threads: [Looks; MAX_THREADS],
+    stacks: Stacks,
 }
 
 struct Static(UnsafeCell<State>);
@@ -112,17 +95,11 @@ const NO_LOOKS: Looks = Looks {
     reads: 0,
     clock_reads: 0,
     held: 0,
-    shared: 0,
     is_full: false,
     looks: [NO_LOOK; REMEMBERED],
 };
-static STATE: Static = Static(UnsafeCell::new(State {
-    buckets: [0; BUCKETS],
-    shared: [Shared { word: 0, bytes: 0, in_bucket: 0, of_thread: 0 }; MOST_SHARED],
-    shared_count: 0,
-    free: 0,
-    threads: [NO_LOOKS; MAX_THREADS],
-}));
+static STATE: Static =
+    Static(UnsafeCell::new(State { threads: [NO_LOOKS; MAX_THREADS], stacks: Stacks::NONE }));
 
 fn state() -> &'static mut State {
     // SAFETY: see `Static`.
@@ -228,10 +205,9 @@ pub(crate) fn writes(address: usize, size: usize, frame: Frame) {
     let runtime = rt();
     let me = runtime.current as usize;
     if (frame.stack..runtime.threads[me].stack_top).contains(&address) {
-        let state = state();
-        let mut words = words_of(address..address.saturating_add(size));
-        if state.threads[me].shared != 0 && words.any(|word| state.find(word).is_some()) {
-            state.threads[me].acts();
+        let stacks = &state().stacks;
+        if stacks.has_any(me) && stacks.has(address..address.saturating_add(size)) {
+            acts();
         }
         return;
     }
@@ -260,7 +236,11 @@ pub(crate) fn is_shared(address: usize, size: usize) {
     let bytes = address..address.saturating_add(size);
     for word in words_of(bytes.clone()) {
         let within = (word..word + 8).filter(|byte| bytes.contains(byte));
-        state().share(word, within.fold(0, |all, byte| all | 0xFF << (byte % 8 * 8)), owner);
+        let State { threads, stacks } = state();
+        match stacks.share(owner, word, within.fold(0, |all, byte| all | 0xFF << (byte % 8 * 8))) {
+            Some(change) => threads[owner].with(word).for_each(|look| look.state ^= change),
+            None => threads[owner].is_full = true,
+        }
     }
 }
 
@@ -268,8 +248,13 @@ pub(crate) fn is_shared(address: usize, size: usize) {
 /// gone.
 #[inline]
 pub(crate) fn enters(frame: Frame, returns_to: usize) {
-    if is_on() && state().threads[rt().current as usize].shared != 0 {
-        state().leaves_below(caller(frame, returns_to));
+    let me = rt().current as usize;
+    let State { threads, stacks } = state();
+    if is_on() && stacks.has_any(me) {
+        let looks = &mut threads[me];
+        stacks.leave_below(me, caller(frame, returns_to), |word| {
+            looks.with(word).for_each(|look| look.state = 0)
+        });
     }
 }
 
@@ -280,103 +265,6 @@ fn caller(frame: Frame, returns_to: usize) -> usize {
     // SAFETY: between the function's beginning and that of the thread's stack.
     let is_its = is_frame && unsafe { *((frame.outer + 8) as *const usize) } == returns_to;
     if is_its { frame.outer + 16 } else { frame.stack }
-}
-
-/// The words that have these bytes.
-fn words_of(bytes: Range<usize>) -> impl Iterator<Item = usize> {
-    (bytes.start & !7..bytes.end).step_by(8)
-}
-
-fn bucket(word: usize) -> usize {
-    (word >> 3) % BUCKETS
-}
-
-impl State {
-    fn find(&self, word: usize) -> Option<usize> {
-        let mut at = self.buckets[bucket(word)];
-        while at != 0 {
-            let shared = &self.shared[at as usize - 1];
-            if shared.word == word {
-                return Some(at as usize - 1);
-            }
-            at = shared.in_bucket;
-        }
-        None
-    }
-
-    fn share(&mut self, word: usize, bytes: u64, owner: usize) {
-        let Some(index) = self.find(word).or_else(|| self.add(word, owner)) else {
-            self.threads[owner].is_full = true;
-            return;
-        };
-        let before = self.shared[index];
-        self.shared[index].bytes |= bytes;
-        let change = before.rest() ^ self.shared[index].rest();
-        for look in self.threads[owner].with(word) {
-            look.state ^= change;
-        }
-    }
-
-    fn add(&mut self, word: usize, owner: usize) -> Option<usize> {
-        let index = match (self.free as usize).checked_sub(1) {
-            Some(free) => {
-                self.free = self.shared[free].of_thread;
-                free
-            }
-            None if self.shared_count == MOST_SHARED => return None,
-            None => {
-                self.shared_count += 1;
-                self.shared_count - 1
-            }
-        };
-        let (bucket, thread) = (&mut self.buckets[bucket(word)], &mut self.threads[owner].shared);
-        self.shared[index] = Shared { word, bytes: 0, in_bucket: *bucket, of_thread: *thread };
-        (*bucket, *thread) = (index as u32 + 1, index as u32 + 1);
-        Some(index)
-    }
-
-    /// What was on the current thread's stack below an address is gone: others write there no more.
-    #[cold]
-    fn leaves_below(&mut self, limit: usize) {
-        let me = rt().current as usize;
-        let (mut before, mut at) = (0, self.threads[me].shared);
-        while at != 0 {
-            let Shared { word, of_thread, .. } = self.shared[at as usize - 1];
-            if word >= limit {
-                before = at;
-            } else {
-                match before {
-                    0 => self.threads[me].shared = of_thread,
-                    _ => self.shared[before as usize - 1].of_thread = of_thread,
-                }
-                self.remove(at as usize - 1);
-                for look in self.threads[me].with(word) {
-                    look.state = 0;
-                }
-            }
-            at = of_thread;
-        }
-    }
-
-    /// Takes one out of its bucket, and frees it.
-    fn remove(&mut self, index: usize) {
-        let Shared { word, in_bucket, .. } = self.shared[index];
-        let mut link = &mut self.buckets[bucket(word)];
-        while *link as usize != index + 1 {
-            link = &mut self.shared[*link as usize - 1].in_bucket;
-        }
-        *link = in_bucket;
-        self.shared[index].of_thread = self.free;
-        self.free = index as u32 + 1;
-    }
-}
-
-impl Shared {
-    /// What the word is without these bytes.
-    fn rest(self) -> u64 {
-        // SAFETY: on the stack of a thread.
-        mix(self.word, unsafe { *(self.word as *const u64) } & !self.bytes)
-    }
 }
 
 impl Looks {
@@ -445,26 +333,13 @@ impl Looks {
 /// All that the current thread goes on by but what others can write to: registers and stack.
 #[cold]
 fn private_state(frame: Frame) -> Option<u64> {
-    let (runtime, state) = (rt(), state());
-    let stack = frame.stack..runtime.threads[runtime.current as usize].stack_top & !7;
-    let looks = &state.threads[runtime.current as usize];
-    if looks.is_full || !stack.start.is_multiple_of(8) || stack.is_empty() || stack.len() > DEEPEST {
+    let (runtime, State { threads, stacks }) = (rt(), state());
+    let me = runtime.current as usize;
+    let stack = frame.stack..runtime.threads[me].stack_top & !7;
+    if threads[me].is_full || !stack.start.is_multiple_of(8) || stack.is_empty() || stack.len() > DEEPEST {
         return None;
     }
-    let mut all = registers(frame)?;
-    for word in stack.clone().step_by(8) {
-        // SAFETY: on the thread's stack, between the caller's frame and its beginning.
-        all ^= mix(word, unsafe { *(word as *const u64) });
-    }
-    let mut at = looks.shared;
-    while at != 0 {
-        let shared = state.shared[at as usize - 1];
-        if stack.contains(&shared.word) {
-            all ^= Shared { bytes: 0, ..shared }.rest() ^ shared.rest();
-        }
-        at = shared.of_thread;
-    }
-    Some(all)
+    Some(registers(frame)? ^ stacks.sum(me, stack))
 }
 
 /// The registers of the caller that a call leaves as they are.
@@ -481,10 +356,4 @@ fn registers(frame: Frame) -> Option<u64> {
         registers.is_none()
     });
     registers
-}
-
-/// A word and where it is, mixed.
-fn mix(at: usize, word: u64) -> u64 {
-    let mixed = (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ word.wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    (mixed ^ mixed >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }
