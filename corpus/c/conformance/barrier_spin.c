@@ -44,6 +44,12 @@ int main(void) {
     SAY(pthread_spin_trylock(&spin));
     run(tries, NULL);
     SAY(pthread_spin_unlock(&spin));
+    // A copy is another lock.
+    pthread_spinlock_t copy = spin;
+    SAY(pthread_spin_lock(&spin));
+    SAY(pthread_spin_trylock(&copy));
+    SAY(pthread_spin_unlock(&copy));
+    SAY(pthread_spin_unlock(&spin));
     SAY(pthread_spin_destroy(&spin));
     SAY(pthread_barrier_init(&barrier, NULL, 1));
     SAY_NUMBER(pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD);

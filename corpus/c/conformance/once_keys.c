@@ -56,6 +56,10 @@ int main(void) {
     SAY_NUMBER(initialised);
     SAY(pthread_once(&once, initialise));
     SAY_NUMBER(initialised);
+    // A copy is done too.
+    pthread_once_t copy = once;
+    SAY(pthread_once(&copy, initialise));
+    SAY_NUMBER(initialised);
     SAY_NUMBER(destroyed);
     SAY_NUMBER((long)run(cleans, (void *)5));
     SAY(pthread_key_delete(key));

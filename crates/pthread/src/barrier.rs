@@ -3,23 +3,23 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use crate::mutex::destroy;
-use crate::protocol::{Gate, Op, access, head, note, object, op, tag};
+use crate::protocol::{Gate, Op, access, head, note, op, tag};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
-use crate::slot::Slot;
+use crate::slot::{Slot, Sort};
 use crate::sys::real;
 
 /// The threads that have come, in the word of the object; above it the number of times that all have.
 const COUNT: u64 = (1 << 32) - 1;
 const SERIAL_THREAD: c_int = -1;
 
-/// `pthread_barrier_t`: the number of threads is at 8; from 16 on is what the runtime uses.
+/// `pthread_barrier_t`: the number of threads is at 8.
 fn slot(barrier: *mut c_void) -> Slot {
-    Slot::at(barrier, 16)
+    Slot::of(barrier, Sort::Barrier)
 }
 
 fn object_of(barrier: *mut c_void, frame: Frame) -> u32 {
-    slot(barrier).object(object::BARRIER, frame, || 0)
+    slot(barrier).object(frame, |_| 0)
 }
 
 /// `pthread_barrier_init`.
@@ -33,18 +33,14 @@ pub(crate) unsafe extern "C-unwind" fn pthread_barrier_init(
     count: c_uint,
 ) -> c_int {
     if is_on() {
-        slot(barrier).look_for_freed(object::BARRIER, frame!());
+        slot(barrier).look_for_freed(frame!());
     }
-    // SAFETY: passed on.
-    let failed = unsafe {
+    // SAFETY: passed on. It writes the whole of it, so that it is a new object.
+    unsafe {
         real!(c"pthread_barrier_init", fn(*mut c_void, *const c_void, c_uint) -> c_int)(
             barrier, attributes, count,
         )
-    };
-    if failed == 0 {
-        slot(barrier).forget();
     }
-    failed
 }
 
 /// `pthread_barrier_destroy`.
@@ -60,11 +56,11 @@ pub(crate) unsafe extern "C-unwind" fn pthread_barrier_destroy(barrier: *mut c_v
     let frame = frame!();
     let object = object_of(barrier, frame);
     let is_used = || {
-        slot(barrier).must_be_there(object::BARRIER, frame);
+        slot(barrier).must_be_there(frame);
         rt().object(object).word & COUNT != 0
     };
     destroy(object, is_used, frame);
-    slot(barrier).destroy();
+    slot(barrier).destroy(object);
     0
 }
 
@@ -83,7 +79,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_barrier_wait(barrier: *mut c_void
     // SAFETY: the program's barrier.
     let threads = u64::from(unsafe { barrier.cast::<u32>().add(2).read() });
     visible(Op::on(op::BARRIER_ARRIVE, access::WRITE, object), frame);
-    slot(barrier).must_be_there(object::BARRIER, frame);
+    slot(barrier).must_be_there(frame);
     let runtime = rt();
     let word = runtime.object(object).word;
     let (generation, come) = (word & !COUNT, (word & COUNT) + 1);

@@ -5,20 +5,20 @@ use std::ffi::{c_int, c_void};
 
 use crate::cancel;
 use crate::mutex::{self, Mutex};
-use crate::protocol::{Gate, Op, access, note, object, op, order, stop};
+use crate::protocol::{Gate, Op, access, note, op, order, stop};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
-use crate::slot::Slot;
+use crate::slot::{Slot, Sort};
 use crate::sys::{EINVAL, EPERM, ETIMEDOUT, Timespec, real};
 use crate::time;
 
-/// `pthread_cond_t`: the flags are at 36; up to 16 is what the runtime uses.
+/// `pthread_cond_t`: the flags are at 36.
 fn slot(condvar: *mut c_void) -> Slot {
-    Slot::at(condvar, 0)
+    Slot::of(condvar, Sort::Condvar)
 }
 
 fn object_of(condvar: *mut c_void, frame: Frame) -> u32 {
-    slot(condvar).object(object::CONDVAR, frame, || 0)
+    slot(condvar).object(frame, |_| 0)
 }
 
 /// The clock of its time limits.
@@ -38,7 +38,7 @@ pub(crate) fn wait(condvar: *mut c_void, mutex: *mut c_void, deadline: Option<u6
         waits_without(frame);
     }
     let must_be_there = || {
-        slot(condvar).must_be_there(object::CONDVAR, frame);
+        slot(condvar).must_be_there(frame);
         memory.must_be_there(frame);
     };
     let error = wait_begun(object, mutex, deadline, must_be_there, frame);
@@ -143,13 +143,13 @@ fn wait_until(
 
 /// To wait fails because of something else than the two: they must not be in memory that was freed either.
 pub(crate) fn look_for_freed(condvar: *mut c_void, mutex: *mut c_void, frame: Frame) {
-    slot(condvar).look_for_freed(object::CONDVAR, frame);
+    slot(condvar).look_for_freed(frame);
     Mutex::new(mutex).look_for_freed(frame);
 }
 
 pub(crate) fn notify(condvar: *mut c_void, all: bool, frame: Frame) {
     notify_on(object_of(condvar, frame), all, frame);
-    slot(condvar).must_be_there(object::CONDVAR, frame);
+    slot(condvar).must_be_there(frame);
 }
 
 /// Wakes one of those who wait, or all.
@@ -192,11 +192,11 @@ pub(crate) fn destroy_condvar(condvar: *mut c_void, frame: Frame) {
     let object = object_of(condvar, frame);
     // Threads that have been signalled and have yet to wake are allowed.
     let is_used = || {
-        slot(condvar).must_be_there(object::CONDVAR, frame);
+        slot(condvar).must_be_there(frame);
         rt().waiters(object) > 0
     };
     mutex::destroy(object, is_used, frame);
-    slot(condvar).destroy();
+    slot(condvar).destroy(object);
 }
 
 /// `pthread_cond_init`.
@@ -209,7 +209,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_init(
     attributes: *const c_void,
 ) -> c_int {
     if is_on() {
-        slot(condvar).look_for_freed(object::CONDVAR, frame!());
+        slot(condvar).look_for_freed(frame!());
     }
     // SAFETY: passed on. It writes the whole of it, so that it is a new object.
     unsafe {

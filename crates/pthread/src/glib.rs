@@ -8,22 +8,19 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::protocol::{Op, access, object, op, order};
+use crate::protocol::{Op, access, op, order};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
-use crate::slot::small_object;
+use crate::slot::{Slot, Sort};
 use crate::sys::{ETIMEDOUT, Timespec, real};
 use crate::{annotate, cond, mutex, time};
-
-const MUTEX: u32 = 0x6100_0000;
-const CONDVAR: u32 = 0x6C00_0000;
 
 const MICROSECONDS: i64 = 1_000_000;
 
 /// `GMutex`: whether it is locked, for GLib, and four bytes that GLib does not use.
-fn mutex_of(memory: *mut u32) -> u32 {
+fn mutex_of(memory: *mut u32, frame: Frame) -> u32 {
     let mut was_held = false;
-    let object = small_object(memory.wrapping_add(1), MUTEX, object::MUTEX, memory as usize, |_| {
+    let object = Slot::of(memory, Sort::GlibMutex).object(frame, |_| {
         // SAFETY: the program's mutex.
         was_held = unsafe { memory.read() } != 0;
         0
@@ -37,8 +34,8 @@ fn mutex_of(memory: *mut u32) -> u32 {
 }
 
 /// `GCond`: a pointer, a number, and four bytes that GLib does not use.
-fn condvar_of(memory: *mut u32) -> u32 {
-    small_object(memory.wrapping_add(3), CONDVAR, object::CONDVAR, memory as usize, |_| 0)
+fn condvar_of(memory: *mut u32, frame: Frame) -> u32 {
+    Slot::of(memory, Sort::GlibCondvar).object(frame, |_| 0)
 }
 
 /// Makes memory a new object, which nobody has touched.
@@ -70,8 +67,9 @@ pub(crate) unsafe extern "C-unwind" fn g_mutex_clear(mutex: *mut u32) {
         // SAFETY: passed on.
         return unsafe { real!(c"g_mutex_clear", fn(*mut u32))(mutex) };
     }
-    let object = mutex_of(mutex);
-    mutex::destroy(object, || rt().object(object).word & mutex::LOCKED != 0, frame!());
+    let frame = frame!();
+    let object = mutex_of(mutex, frame);
+    mutex::destroy(object, || rt().object(object).word & mutex::LOCKED != 0, frame);
     clear(mutex, 2);
 }
 
@@ -85,9 +83,10 @@ pub(crate) unsafe extern "C-unwind" fn g_mutex_lock(mutex: *mut u32) {
         // SAFETY: passed on.
         return unsafe { real!(c"g_mutex_lock", fn(*mut u32))(mutex) };
     }
-    let object = mutex_of(mutex);
+    let frame = frame!();
+    let object = mutex_of(mutex, frame);
     let operation = Op::on(op::LOCK, access::WRITE, object).ordered(order::ACQUIRE);
-    visible_when(operation, mutex::free(object), frame!());
+    visible_when(operation, mutex::free(object), frame);
     mutex::hold(object);
 }
 
@@ -101,7 +100,8 @@ pub(crate) unsafe extern "C-unwind" fn g_mutex_trylock(mutex: *mut u32) -> c_int
         // SAFETY: passed on.
         return unsafe { real!(c"g_mutex_trylock", fn(*mut u32) -> c_int)(mutex) };
     }
-    c_int::from(mutex::try_object(mutex_of(mutex), frame!()) == 0)
+    let frame = frame!();
+    c_int::from(mutex::try_object(mutex_of(mutex, frame), frame) == 0)
 }
 
 /// `g_mutex_unlock`.
@@ -114,7 +114,8 @@ pub(crate) unsafe extern "C-unwind" fn g_mutex_unlock(mutex: *mut u32) {
         // SAFETY: passed on.
         return unsafe { real!(c"g_mutex_unlock", fn(*mut u32))(mutex) };
     }
-    let (object, frame) = (mutex_of(mutex), frame!());
+    let frame = frame!();
+    let object = mutex_of(mutex, frame);
     if !mutex::is_mine(object) {
         mutex::not_held(object, rt().object(object).holder != 0, frame);
     }
@@ -148,14 +149,15 @@ pub(crate) unsafe extern "C-unwind" fn g_cond_clear(condvar: *mut u32) {
         // SAFETY: passed on.
         return unsafe { real!(c"g_cond_clear", fn(*mut u32))(condvar) };
     }
-    let object = condvar_of(condvar);
-    mutex::destroy(object, || rt().waiters(object) > 0, frame!());
+    let frame = frame!();
+    let object = condvar_of(condvar, frame);
+    mutex::destroy(object, || rt().waiters(object) > 0, frame);
     clear(condvar, 4);
 }
 
 /// Waits, and says whether the time has run out.
 fn wait(condvar: *mut u32, mutex: *mut u32, deadline: Option<u64>, frame: Frame) -> bool {
-    let (object, mutex) = (condvar_of(condvar), mutex_of(mutex));
+    let (object, mutex) = (condvar_of(condvar, frame), mutex_of(mutex, frame));
     if !mutex::is_mine(mutex) {
         cond::waits_without(frame);
     }
@@ -205,7 +207,8 @@ pub(crate) unsafe extern "C-unwind" fn g_cond_wait_until(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn g_cond_signal(condvar: *mut u32) {
     if is_on() {
-        return cond::notify_on(condvar_of(condvar), false, frame!());
+        let frame = frame!();
+        return cond::notify_on(condvar_of(condvar, frame), false, frame);
     }
     // SAFETY: passed on.
     unsafe { real!(c"g_cond_signal", fn(*mut u32))(condvar) }
@@ -218,7 +221,8 @@ pub(crate) unsafe extern "C-unwind" fn g_cond_signal(condvar: *mut u32) {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C-unwind" fn g_cond_broadcast(condvar: *mut u32) {
     if is_on() {
-        return cond::notify_on(condvar_of(condvar), true, frame!());
+        let frame = frame!();
+        return cond::notify_on(condvar_of(condvar, frame), true, frame);
     }
     // SAFETY: passed on.
     unsafe { real!(c"g_cond_broadcast", fn(*mut u32))(condvar) }

@@ -18,7 +18,7 @@ use crate::memory;
 use crate::protocol::{Op, access, op, stop};
 use crate::runtime::{Phase, rt, visible};
 use crate::site::{Frame, frame};
-use crate::slot::{Slot, small_existing};
+use crate::slot;
 use crate::sys::{self, real};
 use crate::told;
 
@@ -213,14 +213,8 @@ fn end_objects(block: *mut c_void, frame: Frame) -> bool {
     // SAFETY: a block of the C library's, in use.
     let size = unsafe { sys::malloc_usable_size(block) };
     let mut found = false;
-    for offset in (0..size.min(LARGEST).saturating_sub(15)).step_by(8) {
-        if let Some(object) = Slot::at(block, offset).existing() {
-            visible(Op::on(op::DESTROY, access::WRITE, object), frame);
-            found = true;
-        }
-    }
     for offset in (0..size.min(LARGEST)).step_by(4) {
-        if let Some(object) = small_existing(block.cast::<u8>().wrapping_add(offset).cast()) {
+        if let Some(object) = slot::object_by(block.cast::<u8>().wrapping_add(offset).cast()) {
             visible(Op::on(op::DESTROY, access::WRITE, object), frame);
             found = true;
         }

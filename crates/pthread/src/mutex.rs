@@ -2,10 +2,10 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::protocol::{Gate, Op, access, note, object, op, order, stop};
+use crate::protocol::{Gate, Op, access, note, op, order, stop};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
-use crate::slot::{SPIN, Slot, name, small_must_be_there, small_object_at};
+use crate::slot::{Slot, Sort, name};
 use crate::sys::{EBUSY, EDEADLK, EINVAL, ENOTRECOVERABLE, EOWNERDEAD, EPERM, ETIMEDOUT, Timespec, real};
 use crate::time;
 
@@ -17,7 +17,7 @@ const LOST: u64 = 4;
 /// Marks the object of a robust mutex.
 const ROBUST: u64 = 8;
 
-/// `pthread_mutex_t`: the count is at 4, the owner at 8, the kind at 16; from 24 on is what the runtime uses.
+/// `pthread_mutex_t`: the count is at 4, the owner at 8, the kind at 16.
 #[derive(Clone, Copy)]
 pub(crate) struct Mutex(*mut c_void);
 
@@ -40,13 +40,13 @@ impl Mutex {
     }
 
     fn slot(self) -> Slot {
-        Slot::at(self.0, 24)
+        Slot::of(self.0, Sort::Mutex)
     }
 
     pub(crate) fn object(self, frame: Frame) -> u32 {
         let robust = self.kind_bits() & ROBUST_KIND != 0;
         let mut was_held = false;
-        let object = self.slot().object(object::MUTEX, frame, || {
+        let object = self.slot().object(frame, |_| {
             was_held = !robust && self.owner() != 0;
             match robust {
                 true => ROBUST,
@@ -67,12 +67,12 @@ impl Mutex {
     /// An operation on it is under way: its memory must be there still.
     #[inline]
     pub(crate) fn must_be_there(self, frame: Frame) {
-        self.slot().must_be_there(object::MUTEX, frame);
+        self.slot().must_be_there(frame);
     }
 
     /// The same where it is not looked up, because what it is used with is wrong.
     pub(crate) fn look_for_freed(self, frame: Frame) {
-        self.slot().look_for_freed(object::MUTEX, frame);
+        self.slot().look_for_freed(frame);
     }
 
     /// Who holds it and how often, where that is left to the C library: before `main`.
@@ -230,7 +230,7 @@ pub(crate) fn destroy_mutex(mutex: Mutex, frame: Frame) {
         rt().object(object).word & LOCKED != 0
     };
     destroy(object, is_used, frame);
-    mutex.slot().destroy();
+    mutex.slot().destroy(object);
 }
 
 /// The current thread ends: robust mutexes that it holds are for others to recover.
@@ -394,13 +394,17 @@ pub(crate) unsafe extern "C-unwind" fn pthread_mutex_consistent(mutex: *mut c_vo
     0
 }
 
-fn spin(memory: *mut u32, frame: Frame) -> u32 {
-    small_object_at(memory, SPIN, object::SPINLOCK, memory as usize, frame, |_| 0)
+fn spin_slot(lock: *mut u32) -> Slot {
+    Slot::of(lock, Sort::SpinLock)
+}
+
+fn spin(lock: *mut u32, frame: Frame) -> u32 {
+    spin_slot(lock).object(frame, |_| 0)
 }
 
 /// An operation on it is under way: its memory must be there still.
-fn spin_must_be_there(memory: *mut u32, frame: Frame) {
-    small_must_be_there(memory, SPIN, object::SPINLOCK, frame);
+fn spin_must_be_there(lock: *mut u32, frame: Frame) {
+    spin_slot(lock).must_be_there(frame);
 }
 
 /// `pthread_spin_init`.

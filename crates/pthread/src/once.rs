@@ -3,10 +3,10 @@
 use std::ffi::c_int;
 
 use crate::memory;
-use crate::protocol::{Gate, Op, access, note, object, op};
+use crate::protocol::{Gate, Op, access, note, op};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
-use crate::slot::{ONCE, small_object};
+use crate::slot::{Slot, Sort};
 use crate::sys::real;
 
 const RUNNING: u64 = 1;
@@ -29,9 +29,14 @@ impl Drop for Leave {
 }
 
 fn once(control: *mut u32, routine: Routine, frame: Frame) {
-    // The C library's mark of what is done is 2.
-    let initial = |word| if word & 3 == 2 { DONE } else { 0 };
-    let object = small_object(control, ONCE, object::ONCE, control as usize, initial);
+    let slot = Slot::of(control, Sort::Once);
+    // A copy is as far as what it was copied from. The C library's mark of what is done is 2.
+    let initial = |word| match slot.original(word) {
+        Some(original) => rt().object(original).word & DONE,
+        None if word & 3 == 2 => DONE,
+        None => 0,
+    };
+    let object = slot.object(frame, initial);
     // What is done stays done.
     let done = rt().object(object).word == DONE;
     let how = if done { access::READ } else { access::WRITE };

@@ -107,6 +107,8 @@ pub(crate) struct Thread {
 /// A synchronisation object.
 pub(crate) struct Object {
     pub(crate) word: u64,
+    /// Where it is in the program's memory, if it is there.
+    pub(crate) address: usize,
     pub(crate) times: Times,
     /// The thread that holds it, plus 1.
     pub(crate) holder: u32,
@@ -213,8 +215,16 @@ const NEW_THREAD: Thread = Thread {
 };
 
 // All zero, so that it takes no room in the file and no memory until it is used.
-const NEW_OBJECT: Object =
-    Object { word: 0, times: Times::NONE, holder: 0, kind: 0, count: 0, first_waiter: 0, last_waiter: 0 };
+const NEW_OBJECT: Object = Object {
+    word: 0,
+    address: 0,
+    times: Times::NONE,
+    holder: 0,
+    kind: 0,
+    count: 0,
+    first_waiter: 0,
+    last_waiter: 0,
+};
 
 static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     phase: Phase::Off,
@@ -561,6 +571,7 @@ impl Runtime {
         self.object_count += 1;
         self.objects[index as usize] = Object {
             word,
+            address,
             kind,
             first_waiter: NOBODY,
             last_waiter: NOBODY,

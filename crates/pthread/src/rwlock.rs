@@ -8,10 +8,10 @@ use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 
 use crate::mutex::{destroy, is_mine, not_held};
-use crate::protocol::{Gate, Op, access, note, object, op, order, stop};
+use crate::protocol::{Gate, Op, access, note, op, order, stop};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
-use crate::slot::Slot;
+use crate::slot::{Slot, Sort};
 use crate::sys::{EBUSY, EDEADLK, EINVAL, ETIMEDOUT, Timespec, real};
 use crate::time;
 
@@ -23,18 +23,18 @@ const READERS: u64 = (WAITER - 1) & !WRITER;
 const WAITER: u64 = 1 << 32;
 const WAITERS: u64 = !(WAITER - 1);
 
-/// `pthread_rwlock_t`: up to 16 is what the runtime uses; the kind is at 48.
+/// `pthread_rwlock_t`: the kind is at 48.
 fn slot(lock: *mut c_void) -> Slot {
-    Slot::at(lock, 0)
+    Slot::of(lock, Sort::Rwlock)
 }
 
 fn object_of(lock: *mut c_void, frame: Frame) -> u32 {
-    slot(lock).object(object::RWLOCK, frame, || 0)
+    slot(lock).object(frame, |_| 0)
 }
 
 /// An operation on it is under way: its memory must be there still.
 fn must_be_there(lock: *mut c_void, frame: Frame) {
-    slot(lock).must_be_there(object::RWLOCK, frame);
+    slot(lock).must_be_there(frame);
 }
 
 fn prefers_writers(lock: *mut c_void) -> bool {
@@ -209,7 +209,7 @@ fn until(
     match time::is_clock(clock).then(moment).flatten() {
         Some(deadline) => take(lock, Some(deadline), frame),
         None => {
-            slot(lock).look_for_freed(object::RWLOCK, frame);
+            slot(lock).look_for_freed(frame);
             EINVAL
         }
     }
@@ -225,7 +225,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_init(
     attributes: *const c_void,
 ) -> c_int {
     if is_on() {
-        slot(lock).look_for_freed(object::RWLOCK, frame!());
+        slot(lock).look_for_freed(frame!());
     }
     // SAFETY: passed on. It writes the whole of it, so that it is a new object.
     unsafe { real!(c"pthread_rwlock_init", fn(*mut c_void, *const c_void) -> c_int)(lock, attributes) }
@@ -248,7 +248,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_rwlock_destroy(lock: *mut c_void)
         rt().object(object).word != 0
     };
     destroy(object, is_used, frame);
-    slot(lock).destroy();
+    slot(lock).destroy(object);
     0
 }
 

@@ -8,25 +8,25 @@ use crate::mutex::destroy;
 use crate::protocol::{Gate, Op, access, note, object, op, order, stop};
 use crate::runtime::{is_on, rt, visible};
 use crate::site::{Frame, frame};
-use crate::slot::Slot;
+use crate::slot::{Slot, Sort};
 use crate::sys::{EAGAIN, EINVAL, EOVERFLOW, ETIMEDOUT, Timespec, real, set_errno, strlen};
 use crate::time;
 
 const MOST: u64 = 0x7FFF_FFFF;
 
-/// `sem_t`: its value is at 0; from 16 on is what the runtime uses.
+/// `sem_t`: its value is at 0.
 fn slot(semaphore: *mut c_void) -> Slot {
-    Slot::at(semaphore, 16)
+    Slot::of(semaphore, Sort::Semaphore)
 }
 
 fn object_of(semaphore: *mut c_void, frame: Frame) -> u32 {
     // SAFETY: the program's semaphore.
-    slot(semaphore).object(object::SEMAPHORE, frame, || u64::from(unsafe { semaphore.cast::<u32>().read() }))
+    slot(semaphore).object(frame, |_| u64::from(unsafe { semaphore.cast::<u32>().read() }))
 }
 
 /// An operation on it is under way: its memory must be there still.
 fn must_be_there(semaphore: *mut c_void, frame: Frame) {
-    slot(semaphore).must_be_there(object::SEMAPHORE, frame);
+    slot(semaphore).must_be_there(frame);
 }
 
 fn fail(error: c_int) -> c_int {
@@ -67,7 +67,7 @@ pub(crate) unsafe extern "C-unwind" fn sem_init(
     value: c_uint,
 ) -> c_int {
     if is_on() {
-        slot(semaphore).look_for_freed(object::SEMAPHORE, frame!());
+        slot(semaphore).look_for_freed(frame!());
     }
     // SAFETY: passed on.
     let failed =
@@ -94,7 +94,7 @@ pub(crate) unsafe extern "C-unwind" fn sem_destroy(semaphore: *mut c_void) -> c_
             threads.iter().any(|thread| !thread.ended && thread.gate.object == object + 1)
         };
         destroy(object, waits, frame);
-        slot(semaphore).destroy();
+        slot(semaphore).destroy(object);
     }
     0
 }
@@ -142,7 +142,7 @@ fn until(semaphore: *mut c_void, clock: c_int, limit: *const Timespec, frame: Fr
     match time::is_clock(clock).then(moment).flatten() {
         Some(deadline) => take(semaphore, Some(deadline), frame),
         None => {
-            slot(semaphore).look_for_freed(object::SEMAPHORE, frame);
+            slot(semaphore).look_for_freed(frame);
             fail(EINVAL)
         }
     }

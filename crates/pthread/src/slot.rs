@@ -5,169 +5,166 @@
 //! zeroing has no number yet, and gets one when it is first touched. So objects are numbered in the order in which an
 //! execution touches them, whatever their addresses, and memory that is used again is another object.
 //!
+//! The number is in four bytes, near the beginning: programs that were preprocessed for 32 bits have smaller types than the C
+//! library, which natively does not touch what is behind them. It counts only at the address that the object was made for: a
+//! copy elsewhere, and four bytes that look like it, are no object.
+//!
 //! Memory that was freed is overwritten, so that an object in it has its number no more: that is looked at where an object
 //! is looked up, and again when the operation on it is under way, since another thread may have freed it in between.
 
 use crate::heap;
-use crate::protocol::stop;
+use crate::protocol::{OBJECT_BITS, object, stop};
 use crate::runtime::rt;
 use crate::site::Frame;
 use crate::spin;
 use crate::told;
 
-/// Mixed with its address: a copy of the memory elsewhere is no object.
-const TAG: u64 = 0x5E1F_ED6E_0B1E_C700;
-const DESTROYED: u64 = 0xDEAD_5E1F_ED6E_0B1E;
+/// What an object is to the program.
+#[derive(Clone, Copy)]
+pub(crate) enum Sort {
+    Mutex,
+    Condvar,
+    Rwlock,
+    Barrier,
+    Semaphore,
+    SpinLock,
+    Once,
+    GlibMutex,
+    GlibCondvar,
+}
 
-/// Two words in the memory of an object: the tag, and the number.
+/// The kind of each sort, and where its four bytes are: what the library does not use either (of a mutex the spins, of a rwlock,
+/// a semaphore and GLib's the padding), or what nothing reads where the runtime stands in. Each `init` function sets them to
+/// something without a mark, except that of semaphores and GLib's.
+const SORTS: [(u8, usize); 9] = [
+    (object::MUTEX, 20),
+    (object::CONDVAR, 0),
+    (object::RWLOCK, 16),
+    (object::BARRIER, 16),
+    (object::SEMAPHORE, 12),
+    (object::SPINLOCK, 0),
+    (object::ONCE, 0),
+    (object::MUTEX, 4),
+    (object::CONDVAR, 12),
+];
+
+/// What is the number in the four bytes. The rest is a mark: of the sort, or that the object was destroyed. Neither text nor
+/// small numbers have such a byte there.
+const NUMBER: u32 = (1 << 24) - 1;
+const _: () = assert!(1 << OBJECT_BITS <= NUMBER);
+const FIRST_MARK: u32 = 0xF5;
+const DESTROYED: u32 = 0xFE;
+
+/// The four bytes in the memory of an object.
 #[derive(Clone, Copy)]
 pub(crate) struct Slot {
-    words: *mut [u64; 2],
+    sort: Sort,
     /// Where the object itself begins.
     object: usize,
 }
 
 impl Slot {
-    /// The slot at an offset into an object.
-    pub(crate) fn at<T>(object: *mut T, offset: usize) -> Self {
-        Slot { words: object.cast::<u8>().wrapping_add(offset).cast(), object: object as usize }
+    /// The slot of an object.
+    pub(crate) fn of<T>(object: *mut T, sort: Sort) -> Self {
+        Slot { sort, object: object as usize }
     }
 
-    fn read(self) -> [u64; 2] {
+    fn kind(self) -> u8 {
+        SORTS[self.sort as usize].0
+    }
+
+    fn memory(self) -> *mut u32 {
+        self.object.wrapping_add(SORTS[self.sort as usize].1) as *mut u32
+    }
+
+    fn mark(self) -> u32 {
+        FIRST_MARK + self.sort as u32
+    }
+
+    fn read(self) -> u32 {
         // SAFETY: the caller's object has these bytes.
-        unsafe { self.words.read_unaligned() }
+        unsafe { self.memory().read_unaligned() }
     }
 
-    fn write(self, words: [u64; 2]) {
+    fn write(self, mark: u32, number: u32) {
         // SAFETY: as above.
-        unsafe { self.words.write_unaligned(words) };
+        unsafe { self.memory().write_unaligned(mark << 24 | number) };
     }
 
-    fn tag(self) -> u64 {
-        TAG ^ self.words as u64
+    /// The object of this sort whose number a word has, after a mark.
+    fn numbered(self, word: u32, mark: u32) -> Option<u32> {
+        let number = word & NUMBER;
+        (word >> 24 == mark && rt().is_object(number, self.kind())).then_some(number)
     }
 
-    /// The object, if there is one.
-    pub(crate) fn existing(self) -> Option<u32> {
-        let [tag, number] = self.read();
-        (tag == self.tag()).then_some(number as u32)
+    /// The same, if it is the one here.
+    fn here(self, word: u32, mark: u32) -> Option<u32> {
+        self.numbered(word, mark).filter(|object| rt().object(*object).address == self.object)
     }
 
-    /// The object, made on its first use with the word that `initial` gives.
-    pub(crate) fn object(self, kind: u8, frame: Frame, initial: impl FnOnce() -> u64) -> u32 {
-        let [tag, number] = self.read();
-        if tag == self.tag() {
-            return number as u32;
+    /// The object that this memory is a copy of, by what is in the four bytes.
+    pub(crate) fn original(self, word: u32) -> Option<u32> {
+        self.numbered(word, self.mark())
+    }
+
+    /// The object, made on its first use with the word that `initial` gives for what is there.
+    pub(crate) fn object(self, frame: Frame, initial: impl FnOnce(u32) -> u64) -> u32 {
+        let word = self.read();
+        if let Some(object) = self.here(word, self.mark()) {
+            return object;
         }
-        self.look_for_freed(kind, frame);
-        if tag == DESTROYED ^ self.words as u64 {
-            let what: &[u8] = name(kind);
+        self.look_for_freed(frame);
+        if self.here(word, DESTROYED).is_some() {
+            let what: &[u8] = name(self.kind());
             rt().stop(stop::MISUSE, frame, &[b"a ", what, b" is used after it was destroyed"]);
         }
-        let object = rt().new_object(kind, initial(), self.object);
-        self.write([self.tag(), u64::from(object)]);
-        spin::is_shared(self.words as usize, size_of::<[u64; 2]>());
+        let word = initial(word);
+        let object = rt().new_object(self.kind(), word, self.object);
+        self.write(self.mark(), object);
+        spin::is_shared(self.memory() as usize, size_of::<u32>());
         object
     }
 
     /// An operation on the object, which was looked up before, is under way: its memory must be there still.
     #[inline]
-    pub(crate) fn must_be_there(self, kind: u8, frame: Frame) {
-        if self.read()[0] != self.tag() {
-            self.look_for_freed(kind, frame);
+    pub(crate) fn must_be_there(self, frame: Frame) {
+        if self.read() >> 24 != self.mark() {
+            self.look_for_freed(frame);
         }
     }
 
-    /// The same where the object is not looked up, because something else is wrong with the call or it begins anew.
-    pub(crate) fn look_for_freed(self, kind: u8, frame: Frame) {
-        look_for_freed(self.object, kind, frame);
+    /// The same where the object is not looked up, because something else is wrong with the call or it begins anew. To use an
+    /// object in memory that was freed is a violation.
+    pub(crate) fn look_for_freed(self, frame: Frame) {
+        if heap::is_freed(self.object) {
+            told::stale(self.object);
+            let what: &[u8] = name(self.kind());
+            rt().stop(stop::USE_AFTER_FREE, frame, &[b"a ", what, b" is used after its memory was freed"]);
+        }
     }
 
-    /// The object is destroyed: it must not be used until it is initialised again.
-    pub(crate) fn destroy(self) {
-        self.write([DESTROYED ^ self.words as u64, 0]);
+    /// The object, which was looked up before, is destroyed: it must not be used until it is initialised again.
+    pub(crate) fn destroy(self, object: u32) {
+        self.write(DESTROYED, object);
     }
 
     /// The memory becomes a new object.
     pub(crate) fn forget(self) {
-        self.write([0, 0]);
+        self.write(0, 0);
     }
 }
 
-/// To use an object in memory that was freed is a violation.
-#[cold]
-fn look_for_freed(address: usize, kind: u8, frame: Frame) {
-    if heap::is_freed(address) {
-        told::stale(address);
-        rt().stop(stop::USE_AFTER_FREE, frame, &[b"a ", name(kind), b" is used after its memory was freed"]);
-    }
-}
-
-/// Of objects that have four bytes only: what is the number. The rest is a mark.
-const NUMBER: u32 = (1 << 24) - 1;
-
-/// The marks of spin locks and once controls.
-pub(crate) const SPIN: u32 = 0x5100_0000;
-pub(crate) const ONCE: u32 = 0x5200_0000;
-
-/// The spin lock or once control at an address, if there is one. Four bytes that only look like it are so rare that they may cost a step.
-pub(crate) fn small_existing(memory: *const u32) -> Option<u32> {
-    use crate::protocol::object;
+/// The object, of whatever sort, whose four bytes are there.
+pub(crate) fn object_by(memory: *const u32) -> Option<u32> {
     // SAFETY: the caller's memory has four bytes.
     let word = unsafe { memory.read_unaligned() };
-    let kind = match word & !NUMBER {
-        SPIN => object::SPINLOCK,
-        ONCE => object::ONCE,
-        _ => return None,
-    };
-    rt().is_object(word & NUMBER, kind).then_some(word & NUMBER)
-}
-
-/// An operation on an object of four bytes is under way: its memory must be there still.
-#[inline]
-pub(crate) fn small_must_be_there(memory: *const u32, mark: u32, kind: u8, frame: Frame) {
-    // SAFETY: the caller's object has four bytes.
-    if unsafe { memory.read_unaligned() } & !NUMBER != mark {
-        look_for_freed(memory as usize, kind, frame);
-    }
-}
-
-/// The same as [`Slot::object`] for objects that have four bytes only.
-pub(crate) fn small_object(
-    memory: *mut u32,
-    mark: u32,
-    kind: u8,
-    address: usize,
-    initial: impl FnOnce(u32) -> u64,
-) -> u32 {
-    small_object_at(memory, mark, kind, address, Frame::NONE, initial)
-}
-
-/// The same, with the place to name if its memory was freed.
-pub(crate) fn small_object_at(
-    memory: *mut u32,
-    mark: u32,
-    kind: u8,
-    address: usize,
-    frame: Frame,
-    initial: impl FnOnce(u32) -> u64,
-) -> u32 {
-    // SAFETY: the caller's object has four bytes.
-    let word = unsafe { memory.read_unaligned() };
-    if word & !NUMBER == mark {
-        return word & NUMBER;
-    }
-    look_for_freed(address, kind, frame);
-    let object = rt().new_object(kind, initial(word), address);
-    // SAFETY: as above.
-    unsafe { memory.write_unaligned(mark | object) };
-    spin::is_shared(memory as usize, size_of::<u32>());
-    object
+    let (kind, offset) = *SORTS.get((word >> 24).wrapping_sub(FIRST_MARK) as usize)?;
+    let (number, address) = (word & NUMBER, (memory as usize).wrapping_sub(offset));
+    (rt().is_object(number, kind) && rt().object(number).address == address).then_some(number)
 }
 
 /// What an object is called.
 pub(crate) fn name(kind: u8) -> &'static [u8] {
-    use crate::protocol::object;
     match kind {
         object::MUTEX => b"mutex",
         object::CONDVAR => b"condition variable",

@@ -55,6 +55,11 @@ fn mutexes() {
 }
 
 #[test]
+fn types_that_are_smaller_than_the_librarys() {
+    check("small_types.c", 100);
+}
+
+#[test]
 fn robust_mutexes() {
     check("robust.c", 100);
 }
