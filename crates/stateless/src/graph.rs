@@ -337,7 +337,8 @@ impl Graph {
         let signals = record.signals();
         for &(at, thread) in &signals[signals.partition_point(|signal| (signal.0 as usize) < begin)..] {
             let event = self.event_of(at as usize) as u32;
-            let taken = self.threads[thread.index()].events.partition_point(|other| *other < event);
+            // A thread that signals itself waits only after that step.
+            let taken = self.threads[thread.index()].events.partition_point(|other| *other <= event);
             self.words.signalled(thread, event, taken as u32);
         }
     }

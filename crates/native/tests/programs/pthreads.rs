@@ -201,6 +201,20 @@ fn differ(name: &str, all: &BTreeSet<Seen>, some: &BTreeSet<Seen>) -> Result<(),
     Err(format!("{name}: {} of {} missing: {missing:?}\nmore: {more:?}", missing.len(), all.len()))
 }
 
+/// Whether no step ended an execution: where one does, what others would have done is left out.
+fn all_end(all: &Watched<'_>) -> bool {
+    all.seen.iter().all(|(_, stopped)| !stopped)
+}
+
+/// How many partial orders there are must not depend on the strategy, also where nothing that is seen tells them apart.
+fn same_orders(name: &str, all: &Watched<'_>, some: &Watched<'_>) -> Result<(), String> {
+    let (expected, orders) = (all.by_state.len(), some.by_state.len());
+    if expected != orders && all_end(all) {
+        return Err(format!("{name}: {orders} partial orders, and not {expected}"));
+    }
+    Ok(())
+}
+
 /// Says which program it was where a search fails.
 struct Shown<'a>(&'a Program, Option<u32>);
 
@@ -260,20 +274,25 @@ fn compare(interpreters: &Interpreters, program: &Program, yields: Option<u32>) 
         }
         let some = search(name, strategy, bound)?;
         differ(name, &all.seen, &some.seen)?;
+        if strategy != Named::Bpor {
+            same_orders(name, &all, &some)?;
+        }
         if some.is_violated != all.is_violated {
             return Err(format!("{name}: violated: {}, and not {}", some.is_violated, all.is_violated));
         }
     }
-    for bound in 0..=1 {
+    for bound in 0..=2 {
         let all = search("icb", Named::Icb, Some(bound))?;
         for strategy in [Named::CbPor, Named::CbPorAll, Named::Optimal, Named::Bpor] {
             let name = format!("{strategy} within {bound}");
             let some = search(&name, strategy, Some(bound))?;
             if strategy != Named::Bpor {
                 differ(&name, &all.seen, &some.seen)?;
-                let (expected, orders) = (all.by_state.len(), some.by_state.len());
-                if expected != orders && all.seen.iter().all(|(_, stopped)| !stopped) {
-                    return Err(format!("{name}: {orders} partial orders, and not {expected}"));
+                same_orders(&name, &all, &some)?;
+                // Each of them once.
+                let orders = some.by_state.len() as u64;
+                if strategy == Named::CbPor && some.executions != orders && all_end(&all) {
+                    return Err(format!("{name}: {} executions of {orders} orders", some.executions));
                 }
                 continue;
             }
@@ -314,6 +333,7 @@ enum Theme {
     Mixed,
     Atomics,
     Waits,
+    CancelledWaits,
 }
 
 /// Statements, each with how many objects there are of its kind. Where that is 0, the number is another thread's.
@@ -346,6 +366,27 @@ const CANCELLATION: Pool = &[
     ("kill", 0),
     ("once", 1),
     ("key", 2),
+];
+/// Waits that are begun with the mutex locked, so that a request to end may come at any point of them.
+const CANCELLED_WAITS: Pool = &[
+    ("cancel", 0),
+    ("cancel", 0),
+    ("cancel", 0),
+    ("lock 0;wait", 1),
+    ("lock 0;wait", 1),
+    ("lock 0;timedwait", 1),
+    ("lock 1;wait", 2),
+    ("lock 1;lock 1;wait", 2),
+    ("push", 2),
+    ("unlock", 2),
+    ("signal", 2),
+    ("broadcast", 1),
+    ("testcancel", 1),
+    ("disable", 1),
+    ("yield", 1),
+    ("add", 1),
+    ("detach", 0),
+    ("leave", 1),
 ];
 const MUTEXES: Pool = &[
     ("lock", 4),
@@ -458,6 +499,7 @@ impl Theme {
             Theme::Mixed => &[CANCELLATION, MUTEXES, LOCKS, SIGNALS, EXITS, JOINS, SHARED],
             Theme::Atomics => &[ATOMICS],
             Theme::Waits => &[WAITS, WAITS, BETWEEN],
+            Theme::CancelledWaits => &[CANCELLED_WAITS],
         }
     }
 }
@@ -516,6 +558,11 @@ fn verify_theme(theme: Theme, programs: u64) {
 #[test]
 fn cancellation() {
     verify_theme(Theme::Cancellation, 120);
+}
+
+#[test]
+fn cancelled_waits() {
+    verify_theme(Theme::CancelledWaits, 60);
 }
 
 #[test]
@@ -594,6 +641,15 @@ fn a_thread_that_has_yet_to_yield_may_be_late_for_the_exit() {
 #[test]
 fn a_thread_that_is_cancelled_as_it_waits_goes_on_at_once() {
     verify_each(&["key 0|cancel 0;get 0", "key 0;down 0|cancel 0;get 0"]);
+}
+
+#[test]
+fn a_thread_that_is_cancelled_before_it_waits_need_not_be_woken() {
+    verify_each(&[
+        "cancel 1|lock 0;wait 0|",
+        "lock 0;wait 0|cancel 0;cancel 0",
+        "detach 1;cancel 2|lock 0;wait 0;testcancel 0|lock 0;wait 0;add 0",
+    ]);
 }
 
 #[test]

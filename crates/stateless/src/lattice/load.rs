@@ -4,7 +4,7 @@ use selvedge_core::{Access, OpKind, ThreadId};
 
 use super::certain::{Counted, Stand};
 use super::script::{Move, Run, Script};
-use super::{ANYBODY, Change, Costs, Lattice, Line, More, NONE, Object, Step, Threads, Touch, Touched};
+use super::{ANYBODY, Can, Change, Costs, Lattice, Line, More, NONE, Object, Step, Threads, Touch, Touched};
 use crate::happens_before::{action_hash, alone_hash, stop_hash, value_hash, whole};
 use crate::record::{Pending, in_common};
 use crate::strategy::Finished;
@@ -241,6 +241,7 @@ impl Lattice {
         let index = self.steps.len() as u32;
         let thread = next.thread.index();
         let number = self.taken[thread];
+        debug_assert!(self.can_go_on(thread) != Can::Not, "it has gone on");
         let (least, forced, one_way) = self.weigh(thread, next.run, next.choices == 0);
         self.one_way = one_way;
         let mut row = self.stand(thread).row;
@@ -417,7 +418,9 @@ impl Lattice {
             more.alone ^= stop_hash(name, ordinal);
         }
         for &(_, signalled) in next.signals {
-            let taken = self.taken[signalled.index()];
+            // A thread that signals itself waits only after this step of its.
+            let own = u32::from(signalled == next.thread);
+            let taken = self.taken[signalled.index()] + own;
             self.lines[signalled.index()].signals.push((index, taken));
             more.wakes |= 1 << signalled.0;
         }
