@@ -4,7 +4,7 @@ use selvedge_core::{Access, OpKind, ThreadId};
 
 use super::certain::{Counted, Stand};
 use super::script::{Move, Run, Script};
-use super::{ANYBODY, Can, Change, Costs, Lattice, Line, More, NONE, Object, Step, Threads, Touch, Touched};
+use super::{ANYBODY, Change, Costs, Lattice, Line, More, NONE, Object, Step, Threads, Touch, Touched};
 use crate::happens_before::{action_hash, alone_hash, stop_hash, value_hash, whole};
 use crate::record::{Pending, in_common};
 use crate::strategy::Finished;
@@ -241,7 +241,6 @@ impl Lattice {
         let index = self.steps.len() as u32;
         let thread = next.thread.index();
         let number = self.taken[thread];
-        debug_assert!(self.can_go_on(thread) != Can::Not, "it has gone on");
         let (least, forced, one_way) = self.weigh(thread, next.run, next.choices == 0);
         self.one_way = one_way;
         let mut row = self.stand(thread).row;
