@@ -16,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+mod assumption;
 mod bound;
 mod clock;
 mod coverage;
@@ -25,6 +26,7 @@ mod schedule;
 mod trace;
 mod verdict;
 
+pub use assumption::{Assumption, AssumptionKind, Assumptions};
 pub use bound::{Bounds, Measure};
 pub use clock::VectorClock;
 pub use coverage::{CoverageRow, Mark, Marker, Remark, RemarkKind, Statistics};

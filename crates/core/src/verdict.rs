@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Bounds, CoverageRow, Location, Measure, Schedule, Statistics, Trace, bound};
+use crate::{Assumptions, Bounds, CoverageRow, Location, Measure, Schedule, Statistics, Trace, bound};
 
 /// The answer of a check.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,51 +15,39 @@ pub enum Verdict {
     Inconclusive(Gap),
 }
 
-/// What was exhausted, in words that a user can quote. Display gives the sentence.
+/// What was exhausted, and what that takes for granted. Display gives a sentence that a user can quote.
 ///
 /// ```
-/// use selvedge_core::{Bounds, Guarantee};
-/// let all = Guarantee { complete: true, ..Guarantee::default() };
+/// use selvedge_core::{AssumptionKind, Guarantee};
+/// let mut all = Guarantee { complete: true, ..Guarantee::default() };
 /// assert_eq!(all.to_string(), "every execution has been checked");
+/// all.assumptions.add(AssumptionKind::SequentialConsistency);
+/// assert_eq!(all.to_string(), "assuming sequential consistency, every execution has been checked");
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guarantee {
     /// The largest bounds within which the search finished. Where `complete` is set, the bounds that are
-    /// given here cut nothing off, except `yields`, which is given only if it did.
+    /// given here cut nothing off, except `yields`, which is given only if it did: then the assumptions name it.
     pub bounds: Bounds,
-    /// Nothing was cut off by the bound: the answer holds for all executions.
+    /// No bound cut anything off: the answer holds for all executions that satisfy the assumptions.
     pub complete: bool,
-    /// The program does not tell of its accesses to memory, so that threads share what they change under locks was taken
-    /// for granted.
-    pub memory_unseen: bool,
+    /// What the answer takes for granted.
+    pub assumptions: Assumptions,
 }
 
-/// What only shows in accesses to memory.
-const UNSEEN: &str = "memory that threads share without a lock";
+impl Guarantee {
+    /// Whether the answer holds for every execution of the program as it is.
+    pub fn is_final(&self) -> bool {
+        self.complete && self.assumptions.is_empty()
+    }
 
-impl fmt::Display for Guarantee {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fair = |f: &mut fmt::Formatter<'_>| match self.bounds.yields {
-            Some(0) => {
-                f.write_str(" in which no thread yields more often than a thread that could run instead")
-            }
-            Some(n) => write!(
-                f,
-                " in which no thread yields more than {n} {} oftener than a thread that could run instead",
-                if n == 1 { "time" } else { "times" }
-            ),
-            None => Ok(()),
-        };
+    /// The sentence without the assumptions, for reports that give these beside it.
+    pub fn claim(&self) -> String {
         if self.complete {
-            f.write_str("every execution")?;
-            fair(f)?;
-            f.write_str(" has been checked")?;
-            return if self.memory_unseen { write!(f, "; a remaining bug needs {UNSEEN}") } else { Ok(()) };
+            return "every execution has been checked".into();
         }
         let limits = Bounds { yields: None, ..self.bounds };
-        write!(f, "every execution with {limits}")?;
-        fair(f)?;
-        f.write_str(" has been checked")?;
+        let claim = format!("every execution with {limits} has been checked");
         let next = [
             (Measure::Preemptions, limits.preemptions),
             (Measure::Contexts, limits.contexts),
@@ -67,21 +55,24 @@ impl fmt::Display for Guarantee {
             (Measure::Depth, limits.depth),
         ];
         let mut given = next.into_iter().filter_map(|(measure, limit)| limit.map(|n| (measure, n)));
-        match (given.next(), given.next(), limits.threads) {
-            (Some((_, n)), None, None) => write!(f, "; a remaining bug needs at least {}", n + 1),
+        let more = match (given.next(), given.next(), limits.threads) {
+            (Some((_, n)), None, None) => (n + 1).to_string(),
             (Some((measure, n)), None, Some(threads)) => {
-                let (more, threads) = (measure.count(n + 1), bound::created(threads + 1));
-                write!(f, "; a remaining bug needs at least {more} or {threads}")
+                format!("{} or {}", measure.count(n + 1), bound::created(threads + 1))
             }
-            (None, None, Some(threads)) => {
-                write!(f, "; a remaining bug needs at least {}", bound::created(threads + 1))
-            }
-            _ if self.memory_unseen => {
-                return write!(f, "; a remaining bug is beyond that, or needs {UNSEEN}");
-            }
-            _ => return Ok(()),
-        }?;
-        if self.memory_unseen { write!(f, ", or {UNSEEN}") } else { Ok(()) }
+            (None, None, Some(threads)) => bound::created(threads + 1),
+            _ => return claim,
+        };
+        format!("{claim}; a remaining bug needs at least {more}")
+    }
+}
+
+impl fmt::Display for Guarantee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.assumptions.is_empty() {
+            write!(f, "assuming {}, ", self.assumptions)?;
+        }
+        f.write_str(&self.claim())
     }
 }
 

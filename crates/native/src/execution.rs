@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Decision, Location, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
+use selvedge_core::{
+    AssumptionKind, Assumptions, Decision, Location, ObjectId, Op, ThreadId, ThreadSet, ViolationKind,
+};
 use selvedge_stateless::{
     Ahead, Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Ran, Settings, Site, Stop,
     StopKind,
@@ -509,6 +511,11 @@ fn signal_name(signal: i32) -> &'static str {
 }
 
 impl Execution for NativeExecution<'_> {
+    fn assumptions(&self) -> Assumptions {
+        let unseen = (!self.program.is_instrumented()).then_some(AssumptionKind::UnseenMemory);
+        unseen.into_iter().collect()
+    }
+
     fn plan(&mut self, plan: &Plan<'_>) {
         self.planned.follow(plan);
         self.foreseen.clear();

@@ -66,14 +66,12 @@ impl Program for Limited<'_> {
 }
 
 impl Search {
-    fn settings(&self, program: &NativeProgram) -> Settings<'static> {
+    fn settings(&self) -> Settings<'static> {
         let (max_executions, time_limit) = (self.max_executions, self.time);
         let defaults = Settings::default();
         let max_steps = self.max_steps.unwrap_or(defaults.max_steps);
         let allow_races = self.allow_races;
-        let memory_unseen = !program.is_instrumented();
-        let limits =
-            Settings { max_executions, time_limit, max_steps, allow_races, memory_unseen, ..defaults };
+        let limits = Settings { max_executions, time_limit, max_steps, allow_races, ..defaults };
         self.strategy.settings(&self.parameters, limits)
     }
 
@@ -114,7 +112,7 @@ impl Search {
         let limits = Limits { interrupt, time };
         let mut time_limit = self.time;
         anew(program, || {
-            let settings = Settings { interrupt, time_limit, ..self.settings(program) };
+            let settings = Settings { interrupt, time_limit, ..self.settings() };
             let outcome = self.check_within(program, limits, settings, progress);
             // If it begins anew, it has what is left.
             time_limit = time.map(|(end, _)| end.saturating_duration_since(Instant::now()));
@@ -153,7 +151,7 @@ impl Search {
     /// let outcome = Search::default().replay(&program, &Default::default()).unwrap();
     /// ```
     pub fn replay(&self, program: &NativeProgram, schedule: &Schedule) -> Result<Outcome, Error> {
-        anew(program, || Explorer::new(program, self.settings(program))?.replay(schedule))
+        anew(program, || Explorer::new(program, self.settings())?.replay(schedule))
     }
 }
 

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Remark, RemarkKind, Schedule,
-    Statistics, Verdict, Violation, ViolationKind,
+    AssumptionKind, Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Remark, RemarkKind,
+    Schedule, Statistics, Verdict, Violation, ViolationKind,
 };
 use selvedge_explicit::{Problem, Progress, Report, Search, Stop, StoreKind, search};
 
@@ -187,13 +187,13 @@ fn remarks(truncated: &[(Location, String)], unreached: &[(String, Location, Str
 fn guarantee(report: &Report, options: &Options) -> Option<Guarantee> {
     let bounded = matches!(options.search, Search::Layered | Search::Bcs);
     let bounds = Bounds { preemptions: if bounded { report.finished } else { None }, ..Bounds::default() };
-    if options.store != StoreKind::Exact {
-        return None;
-    }
-    if report.complete {
-        return Some(Guarantee { bounds, complete: true, ..Guarantee::default() });
-    }
-    report.finished.map(|_| Guarantee { bounds, ..Guarantee::default() })
+    let lossy = (options.store != StoreKind::Exact).then_some(AssumptionKind::LossyStore);
+    let assumptions = lossy.into_iter().collect();
+    (report.complete || bounds.preemptions.is_some()).then_some(Guarantee {
+        bounds,
+        complete: report.complete,
+        assumptions,
+    })
 }
 
 fn verdict(
@@ -225,8 +225,10 @@ fn verdict(
         let violation = violation(program, wrong, &witness, report, options);
         return Ok((Verdict::Violated(Box::new(violation)), Some(witness)));
     }
-    let covered = guarantee(report, options);
-    let gap = |reason: String| Ok((Verdict::Inconclusive(Gap { reason, covered }), None));
+    let gap = |reason: String| {
+        let covered = guarantee(report, options);
+        Ok((Verdict::Inconclusive(Gap { reason, covered }), None))
+    };
     if let Some(stop) = report.stopped {
         let stopped = match (stop, options.time, options.memory, options.depth) {
             (Stop::Time, Some(limit), ..) if report.elapsed >= limit => {
@@ -253,7 +255,7 @@ fn verdict(
             coverage * 100.0
         ));
     }
-    match covered {
+    match guarantee(report, options) {
         Some(guarantee) => Ok((Verdict::Holds(guarantee), None)),
         None => gap("the search did not finish".to_string()),
     }
@@ -268,13 +270,10 @@ fn violation(
 ) -> Violation {
     let (kind, message, location) = describe(program, wrong);
     let location = location.or_else(|| witness.trace.steps.last().and_then(|step| step.location.clone()));
-    let below = match (report.finished, options.search) {
-        (Some(finished), Search::Layered | Search::Bcs) => Some(Guarantee {
-            bounds: Bounds { preemptions: Some(finished), ..Bounds::default() },
-            ..Guarantee::default()
-        }),
-        _ => None,
-    };
+    // What was finished before it was found has no more than a bound.
+    let below = guarantee(report, options)
+        .filter(|guarantee| guarantee.bounds.preemptions.is_some())
+        .map(|guarantee| Guarantee { complete: false, ..guarantee });
     let message = if message.is_empty() { witness.explanation.clone() } else { message };
     Violation {
         kind,

@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use selvedge_core::{
-    Bounds, CoverageRow, Gap, Guarantee, Location, Mark, Marker, Measure, Outcome, Remark, RemarkKind,
-    Statistics, Step, Trace, Verdict, Violation, ViolationKind,
+    Assumption, AssumptionKind, Assumptions, Bounds, CoverageRow, Gap, Guarantee, Location, Mark, Marker,
+    Measure, Outcome, Remark, RemarkKind, Statistics, Step, Trace, Verdict, Violation, ViolationKind,
 };
 
 use crate::Report;
 use crate::schema::{
-    Coverage1, Extra, Guarantee1, Line1, Remark1, Result1, SCHEMA, Statistics1, Step1, Verdict1, Violation1,
+    Assumption1, Coverage1, Extra, Guarantee1, Line1, Remark1, Result1, SCHEMA, Statistics1, Step1, Verdict1,
+    Violation1,
 };
 
 /// Threads beyond this are taken for a mistake in a trace that does not name its threads.
@@ -41,15 +42,34 @@ pub(crate) fn write_result(report: &Report) -> Result1 {
 
 fn write_guarantee(guarantee: &Guarantee) -> Guarantee1 {
     let Bounds { preemptions, contexts, delays, yields, depth, threads } = guarantee.bounds;
-    let Guarantee { complete, memory_unseen, .. } = *guarantee;
-    Guarantee1 { preemptions, contexts, delays, yields, depth, threads, complete, memory_unseen }
+    let complete = guarantee.complete;
+    let assumptions = guarantee.assumptions.iter().map(write_assumption).collect();
+    Guarantee1 { preemptions, contexts, delays, yields, depth, threads, complete, assumptions }
 }
 
-fn read_guarantee(guarantee: Guarantee1) -> Guarantee {
-    let Guarantee1 { preemptions, contexts, delays, yields, depth, threads, complete, memory_unseen } =
+fn write_assumption(assumption: &Assumption) -> Assumption1 {
+    let Assumption { kind, phrase } = assumption;
+    Assumption1 {
+        key: kind.key().to_string(),
+        phrase: phrase.to_string(),
+        sentence: kind.sentence().to_string(),
+        remedy: kind.remedy().to_string(),
+    }
+}
+
+fn read_guarantee(guarantee: Guarantee1) -> Result<Guarantee, String> {
+    let Guarantee1 { preemptions, contexts, delays, yields, depth, threads, complete, assumptions } =
         guarantee;
     let bounds = Bounds { preemptions, contexts, delays, yields, depth, threads };
-    Guarantee { bounds, complete, memory_unseen }
+    let assumptions = assumptions.into_iter().map(read_assumption).collect::<Result<Assumptions, _>>()?;
+    Ok(Guarantee { bounds, complete, assumptions })
+}
+
+fn read_assumption(assumption: Assumption1) -> Result<Assumption, String> {
+    let Assumption1 { key, phrase, .. } = assumption;
+    let known = AssumptionKind::ALL.into_iter().find(|known| known.key() == key);
+    let kind = known.ok_or_else(|| format!("there is no assumption called {key:?}"))?;
+    Ok(Assumption::new(kind, phrase))
 }
 
 fn write_violation(violation: &Violation) -> Violation1 {
@@ -135,7 +155,7 @@ fn write_statistics(statistics: &Statistics) -> Statistics1 {
 }
 
 pub(crate) fn read_result(result: Result1) -> Result<Report, String> {
-    let guarantee = result.guarantee.map(read_guarantee);
+    let guarantee = result.guarantee.map(read_guarantee).transpose()?;
     let verdict = match result.verdict {
         Verdict1::Holds => {
             Verdict::Holds(guarantee.ok_or("the verdict is \"holds\", and there is no \"guarantee\"")?)

@@ -63,8 +63,19 @@ pub(crate) struct Guarantee1 {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) threads: Option<u32>,
     pub(crate) complete: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) memory_unseen: bool,
+    /// Always written: that it is empty is a claim.
+    pub(crate) assumptions: Vec<Assumption1>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Assumption1 {
+    pub(crate) key: String,
+    pub(crate) phrase: String,
+    /// For readers; what is read back follows from the key.
+    #[serde(default)]
+    pub(crate) sentence: String,
+    #[serde(default)]
+    pub(crate) remedy: String,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -68,7 +68,7 @@ pub fn to_text(report: &Report, style: &Style, replay: Option<&str>) -> String {
     let mut text = match &outcome.verdict {
         Verdict::Holds(guarantee) => {
             let mut text = headline(style, "1;32", "HOLDS", &subject);
-            paragraph(&mut text, style, &holds(guarantee));
+            ruled_out(&mut text, style, "No violation", guarantee);
             text
         }
         Verdict::Violated(violation) => {
@@ -81,11 +81,14 @@ pub fn to_text(report: &Report, style: &Style, replay: Option<&str>) -> String {
             let reason = words::visible(gap.reason.trim().trim_end_matches('.'));
             let why = format!("No violation is shown, as the search did not finish: {reason}.");
             paragraph(&mut text, style, &why);
-            let covered = match &gap.covered {
-                Some(guarantee) => format!("Covered: {guarantee}."),
-                None => "Covered: no bound was finished, so nothing is ruled out yet.".to_string(),
-            };
-            paragraph(&mut text, style, &covered);
+            match &gap.covered {
+                Some(guarantee) => ruled_out(&mut text, style, "Covered", guarantee),
+                None => paragraph(
+                    &mut text,
+                    style,
+                    "Covered: no bound was finished, so nothing is ruled out yet.",
+                ),
+            }
             paragraph(&mut text, style, &format!("What to do next: {}", advice(&reason)));
             text
         }
@@ -117,15 +120,15 @@ fn paragraph(text: &mut String, style: &Style, words: &str) {
     text.push('\n');
 }
 
-fn holds(guarantee: &Guarantee) -> String {
-    let claim = format!("No violation: {guarantee}.");
-    match (guarantee.complete, guarantee.bounds.yields) {
-        _ if guarantee.memory_unseen => format!(
-            "{claim} The program does not tell of its accesses to memory, atomic ones included; one that is compiled with \
-             `selvedge cc` does."
-        ),
-        (true, None) => format!("{claim} No bound cut anything off, so the answer is final."),
-        _ => claim,
+/// Adds what was ruled out, after the words that introduce it, and the assumptions on a line of their own.
+fn ruled_out(text: &mut String, style: &Style, introduction: &str, guarantee: &Guarantee) {
+    let last = if guarantee.is_final() { " No bound cut anything off, so the answer is final." } else { "" };
+    paragraph(text, style, &format!("{introduction}: {}.{last}", guarantee.claim()));
+    if !guarantee.assumptions.is_empty() {
+        let phrases: Vec<_> = guarantee.assumptions.iter().map(|one| words::visible(&one.phrase)).collect();
+        // The assumptions belong to the sentence above them: no empty line between the two.
+        text.pop();
+        paragraph(text, style, &format!("Assuming: {}.", phrases.join("; ")));
     }
 }
 
@@ -161,16 +164,17 @@ fn violated(text: &mut String, style: &Style, violation: &Violation, replay: Opt
     };
     // Never wrapped: it is there to be copied.
     let _ = writeln!(text, "{} {how}\n", style.bold("Replay:"));
-    let below = match &violation.below {
-        Some(guarantee) => format!("Below it: {guarantee}."),
+    match &violation.below {
+        Some(guarantee) => ruled_out(text, style, "Below it", guarantee),
         None if violation.preemptions == 0 && violation.contexts.is_none() => {
-            "Below it: nothing; it needs no preemption at all.".to_string()
+            paragraph(text, style, "Below it: nothing; it needs no preemption at all.")
         }
-        None => {
-            "Below it: no smaller bound was finished, so there may be a simpler counterexample.".to_string()
-        }
-    };
-    paragraph(text, style, &below);
+        None => paragraph(
+            text,
+            style,
+            "Below it: no smaller bound was finished, so there may be a simpler counterexample.",
+        ),
+    }
 }
 
 /// What to do about a search that did not finish, by a word in its reason.

@@ -4,7 +4,7 @@ use selvedge_report::from_json_all;
 
 const GOOD: &str = concat!(
     r#"{"schema":"selvedge/result/1","subject":"s","engine":"e","verdict":"holds","#,
-    r#""guarantee":{"complete":true},"coverage":[],"statistics":{"seconds":0}}"#
+    r#""guarantee":{"complete":true,"assumptions":[]},"coverage":[],"statistics":{"seconds":0}}"#
 );
 
 #[track_caller]
@@ -31,15 +31,17 @@ fn the_place_and_the_reason_are_given() {
 #[test]
 fn what_does_not_fit_together_is_refused() {
     let violated = |violation: &str| {
-        GOOD.replace("holds", "violated")
-            .replace(r#""guarantee":{"complete":true}"#, &format!("\"violation\":{violation}"))
+        GOOD.replace("holds", "violated").replace(
+            r#""guarantee":{"complete":true,"assumptions":[]}"#,
+            &format!("\"violation\":{violation}"),
+        )
     };
     let violation = |fields: &str| {
         violated(&format!(r#"{{"kind":"panic","message":"","preemptions":0,"switches":0,{fields}}}"#))
     };
     assert!(from_json_all(&violation(r#""schedule":"1A""#)).is_ok());
     for (text, message) in [
-        (GOOD.replace(r#""guarantee":{"complete":true},"#, ""), "no \"guarantee\""),
+        (GOOD.replace(r#""guarantee":{"complete":true,"assumptions":[]},"#, ""), "no \"guarantee\""),
         (GOOD.replace("holds", "violated"), "no \"violation\""),
         (GOOD.replace("holds", "inconclusive"), "no \"gap\""),
         (violation(r#""schedule":"1A""#).replace("panic", "hiccup"), "hiccup"),
@@ -49,16 +51,18 @@ fn what_does_not_fit_together_is_refused() {
         (violation(r#""schedule":"1A","trace":[{"step":0,"thread":4000000000,"op":""}]"#), "4000000000"),
         (violation(r#""schedule":"1A","threads":[],"trace":[{"step":0,"thread":0,"op":""}]"#), "thread 0"),
         (GOOD.replace(r#""seconds":0"#, r#""seconds":-1"#), "not a time"),
-        (GOOD.replace("[]", r#"[{"bound":1,"measure":"luck"}]"#), "luck"),
+        (GOOD.replace(r#""coverage":[]"#, r#""coverage":[{"bound":1,"measure":"luck"}]"#), "luck"),
+        (GOOD.replace(r#""assumptions":[]"#, r#""assumptions":[{"key":"luck","phrase":""}]"#), "luck"),
     ] {
         check(&text, 1, 1, message);
     }
+    check(&GOOD.replace(r#","assumptions":[]"#, ""), 1, 104, "missing field `assumptions`");
 }
 
 #[test]
 fn names_of_threads_come_from_the_steps_if_there_is_no_list() {
     let text = GOOD.replace("holds", "violated").replace(
-        r#""guarantee":{"complete":true}"#,
+        r#""guarantee":{"complete":true,"assumptions":[]}"#,
         concat!(
             r#""violation":{"kind":"panic","message":"","preemptions":0,"switches":0,"schedule":"1A","#,
             r#""trace":[{"step":0,"thread":1,"name":"adder","op":"x"}]}"#

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use selvedge_core::{
-    Bounds, CoverageRow, Decision, Gap, Guarantee, Location, Mark, Marker, Measure, Outcome, Remark,
-    RemarkKind, Schedule, Statistics, Step, ThreadId, Trace, Verdict, Violation, ViolationKind,
+    Assumption, AssumptionKind, Assumptions, Bounds, CoverageRow, Decision, Gap, Guarantee, Location, Mark,
+    Marker, Measure, Outcome, Remark, RemarkKind, Schedule, Statistics, Step, ThreadId, Trace, Verdict,
+    Violation, ViolationKind,
 };
 use selvedge_report::{Report, Style, from_json, from_json_all, to_json, to_text};
 
@@ -64,7 +65,12 @@ impl Values {
             depth: self.maybe(Self::small),
             threads: self.maybe(Self::small),
         };
-        Guarantee { bounds, complete: self.below(2) == 0, memory_unseen: self.below(2) == 0 }
+        let mut assumptions = Assumptions::default();
+        for _ in 0..self.below(3) {
+            let kind = AssumptionKind::ALL[self.below(AssumptionKind::ALL.len() as u64) as usize];
+            assumptions.add(Assumption::new(kind, self.text()));
+        }
+        Guarantee { bounds, complete: self.below(2) == 0, assumptions }
     }
 
     fn violation(&mut self) -> Violation {
@@ -201,7 +207,7 @@ fn numbers_that_are_not_there_are_left_out() {
         to_json(&report),
         concat!(
             r#"{"schema":"selvedge/result/1","subject":"s","engine":"e","verdict":"holds","#,
-            r#""guarantee":{"complete":true},"#,
+            r#""guarantee":{"complete":true,"assumptions":[]},"#,
             r#""coverage":[{"bound":0,"measure":"preemptions","seconds":0.0}],"statistics":{"seconds":0.0}}"#
         )
     );

@@ -136,7 +136,7 @@ fn a_bug_that_needs_one_preemption_is_found_at_bound_1() {
     let outcome = Checker::new().preemptions(1).explore(body);
     let violation = outcome.violation().expect("free switches are not cut");
     assert_eq!(violation.preemptions, 1);
-    assert_eq!(violation.below.unwrap().bounds.preemptions, Some(0));
+    assert_eq!(violation.below.as_ref().unwrap().bounds.preemptions, Some(0));
 }
 
 #[test]

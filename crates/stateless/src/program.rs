@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use selvedge_core::{Decision, Location, MemoryOrder, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
+use selvedge_core::{
+    Assumptions, Decision, Location, MemoryOrder, ObjectId, Op, ThreadId, ThreadSet, ViolationKind,
+};
 
 use crate::explore::Ran;
 use crate::gate::Gate;
@@ -168,6 +170,11 @@ pub trait Execution {
     /// so.
     fn was_cut_short(&self) -> Option<String> {
         None
+    }
+
+    /// What answers about this program take for granted, as far as the runs so far have shown: it only grows.
+    fn assumptions(&self) -> Assumptions {
+        Assumptions::default()
     }
 
     /// Ends the run, whether or not its threads have ended, and gives back what it holds. Whatever is wrong

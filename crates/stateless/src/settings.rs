@@ -31,8 +31,6 @@ pub struct Settings<'a> {
     /// A data race is no violation. What it leads to is found if accesses are steps: otherwise their orders are not explored,
     /// and that nothing was found says nothing.
     pub allow_races: bool,
-    /// The program does not tell of its accesses to memory; see [`selvedge_core::Guarantee::memory_unseen`].
-    pub memory_unseen: bool,
     /// Set when the user wants the search to stop and say what it has covered.
     pub interrupt: Option<&'a AtomicBool>,
 }
@@ -48,7 +46,6 @@ impl Default for Settings<'_> {
             keep_going: false,
             shorten: 2_000,
             allow_races: false,
-            memory_unseen: false,
             interrupt: None,
         }
     }

@@ -484,7 +484,7 @@ impl<'a> Run<'a> {
                 ..Bounds::default()
             },
             complete: self.converged && threads.is_none(),
-            memory_unseen: false,
+            ..Guarantee::default()
         })
     }
 

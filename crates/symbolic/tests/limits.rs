@@ -82,7 +82,7 @@ fn each_number_of_contexts_is_told_and_can_be_the_last() {
     let report = check(&multiplier(3), &options, &mut |progress| progress.contexts < 3).unwrap();
     let Verdict::Inconclusive(gap) = &report.outcome.verdict else { panic!("{:?}", report.outcome.verdict) };
     assert_eq!(gap.reason, "it was interrupted");
-    assert_eq!(gap.covered.and_then(|covered| covered.bounds.contexts), Some(2));
+    assert_eq!(gap.covered.as_ref().and_then(|covered| covered.bounds.contexts), Some(2));
 }
 
 #[test]

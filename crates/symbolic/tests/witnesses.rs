@@ -31,7 +31,8 @@ fn expect(network: &Network, options: &Options, bound: Option<usize>, about: &st
     match (&report.outcome.verdict, bound) {
         (Verdict::Violated(violation), Some(bound)) => {
             let contexts = bound.max(1) as u32;
-            let below = violation.below.map_or(0, |guarantee| guarantee.bounds.contexts.unwrap_or(0));
+            let below =
+                violation.below.as_ref().map_or(0, |guarantee| guarantee.bounds.contexts.unwrap_or(0));
             assert_eq!(below + 1, contexts, "{about}: found too early or too late");
             assert!(violation.contexts.unwrap() <= contexts, "{about}: {:?}", violation.contexts);
             assert_eq!(violation.trace.switches(), violation.switches, "{about}");

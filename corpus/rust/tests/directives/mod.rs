@@ -119,7 +119,7 @@ fn check(expected: &Expected, test: fn(), problems: &mut Vec<String>) -> Vec<Row
         problems.push(format!("{name} without reduction: expected {:?}, found {plain:?}", expected.verdict));
     }
     if let Some(violation) = outcome.violation() {
-        let below = violation.below.and_then(|below| below.bounds.preemptions);
+        let below = violation.below.as_ref().and_then(|below| below.bounds.preemptions);
         if below != bound.checked_sub(1) {
             problems.push(format!("{name}: below the counterexample {below:?} was exhausted"));
         }

@@ -12,11 +12,11 @@ fn mistakes_are_explained() {
     std::fs::write(at("binary.json"), [0xff, 0xfe]).unwrap();
     let holds = concat!(
         r#"{"schema":"selvedge/result/1","subject":"s","engine":"e","verdict":"holds","#,
-        r#""guarantee":{"complete":true},"coverage":[],"statistics":{}}"#
+        r#""guarantee":{"complete":true,"assumptions":[]},"coverage":[],"statistics":{}}"#
     );
     std::fs::write(at("holds.json"), holds).unwrap();
     let violated = holds.replace("holds", "violated").replace(
-        r#""guarantee":{"complete":true}"#,
+        r#""guarantee":{"complete":true,"assumptions":[]}"#,
         r#""violation":{"kind":"panic","message":"","preemptions":0,"switches":0,"schedule":"1A"}"#,
     );
     std::fs::write(at("violated.json"), violated).unwrap();

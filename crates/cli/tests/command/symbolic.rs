@@ -143,7 +143,11 @@ fn the_limit_on_created_threads_is_named() {
         let words = seen.err.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(expected), "{expected}\n{}", seen.err);
     }
-    assert!(seen.out.contains(r#""guarantee":{"contexts":2,"threads":1,"complete":false}"#), "{}", seen.out);
+    assert!(
+        seen.out.contains(r#""guarantee":{"contexts":2,"threads":1,"complete":false,"assumptions":[]}"#),
+        "{}",
+        seen.out
+    );
     let seen = run(&["check", file, "--threads", "4000000000"], 2);
     assert!(seen.err.contains("at most 64"), "{}", seen.err);
 }

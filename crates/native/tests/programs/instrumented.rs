@@ -1,5 +1,6 @@
 //! Programs that tell of every access to memory.
 
+use selvedge_core::AssumptionKind;
 use selvedge_native::{Named, NativeProgram, Parameters, Search};
 
 use crate::common::{compile, corpus, has, instrument, instrument_with, write, write_file};
@@ -163,10 +164,16 @@ fn a_guarantee_says_that_memory_was_not_seen() {
         Search::default().check(&NativeProgram::open(executable).unwrap(), None, &mut |_| ()).unwrap()
     };
     let outcome = check(&compile(source, &[]));
-    assert!(outcome.holds() && outcome.guarantee().unwrap().memory_unseen, "{outcome:?}");
+    assert!(
+        outcome.holds() && outcome.guarantee().unwrap().assumptions.contains(AssumptionKind::UnseenMemory),
+        "{outcome:?}"
+    );
     assert_eq!(check(&instrument(source, &[])).violation().unwrap().kind.name(), "assertion");
     let outcome = check(&instrument("atomics/publish.c", &[]));
-    assert!(outcome.holds() && !outcome.guarantee().unwrap().memory_unseen, "{outcome:?}");
+    assert!(
+        outcome.holds() && !outcome.guarantee().unwrap().assumptions.contains(AssumptionKind::UnseenMemory),
+        "{outcome:?}"
+    );
 }
 
 /// Whether a loop is taken for one that waits depends on what its thread has seen, and not on the schedule: within each bound

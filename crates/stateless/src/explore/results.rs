@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bounds, CoverageRow, Guarantee, Measure, Statistics};
+use selvedge_core::{Assumption, Bounds, CoverageRow, Guarantee, Measure, Statistics};
 
 use super::{End, Explorer, Progress};
 use crate::coverage::Coverage;
@@ -82,8 +82,11 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
 
     pub(super) fn guarantee(&self, bounds: Bounds, complete: bool) -> Guarantee {
         let yields = self.settings.yields.filter(|_| self.fair_cut);
-        let memory_unseen = self.settings.memory_unseen;
-        Guarantee { bounds: Bounds { yields, ..bounds }, complete, memory_unseen }
+        let mut assumptions = self.execution.assumptions();
+        if let Some(yields) = yields {
+            assumptions.add(Assumption::fairness(yields));
+        }
+        Guarantee { bounds: Bounds { yields, ..bounds }, complete, assumptions }
     }
 
     /// What a bound that was exhausted rules out.

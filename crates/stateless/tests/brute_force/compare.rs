@@ -310,7 +310,7 @@ impl Case {
             violation.map(|v| v.preemptions)
         );
         let Some((violation, least)) = violation.zip(worst) else { return Ok(()) };
-        let below = violation.below.and_then(|below| below.bounds.preemptions);
+        let below = violation.below.as_ref().and_then(|below| below.bounds.preemptions);
         ensure!(below == least.checked_sub(1), "below {least}: {below:?}");
         self.counterexample(violation)?;
         for csb in [1, 2] {
@@ -319,7 +319,7 @@ impl Case {
             let Some(violation) = found.outcome.violation() else {
                 return Err("csb hides a violation".into());
             };
-            let below = violation.below.and_then(|below| below.bounds.preemptions);
+            let below = violation.below.as_ref().and_then(|below| below.bounds.preemptions);
             ensure!(
                 below < Some(least),
                 "csb {csb}: said to be exhausted up to {below:?}, violated at {least}"

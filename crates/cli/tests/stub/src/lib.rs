@@ -12,14 +12,14 @@ pub fn append(line: &str) {
 /// A result that holds.
 pub fn holds(subject: &str) {
     append(&format!(
-        r#"{{"schema":"selvedge/result/1","subject":"{subject}","engine":"stateless","verdict":"holds","guarantee":{{"preemptions":2,"complete":false}},"coverage":[],"statistics":{{"seconds":0.1,"executions":7}}}}"#
+        r#"{{"schema":"selvedge/result/1","subject":"{subject}","engine":"stateless","verdict":"holds","guarantee":{{"preemptions":2,"complete":false,"assumptions":[]}},"coverage":[],"statistics":{{"seconds":0.1,"executions":7}}}}"#
     ));
 }
 
 /// A violation.
 pub fn violated(subject: &str) {
     append(&format!(
-        r#"{{"schema":"selvedge/result/1","subject":"{subject}","engine":"stateless","verdict":"violated","guarantee":{{"preemptions":0,"complete":false}},"violation":{{"kind":"assertion","message":"left is not right","preemptions":0,"switches":0,"schedule":"1A","trace":[{{"step":0,"thread":0,"name":"main","op":"load x","preemption":false}}]}},"coverage":[],"statistics":{{"seconds":0.1}}}}"#
+        r#"{{"schema":"selvedge/result/1","subject":"{subject}","engine":"stateless","verdict":"violated","guarantee":{{"preemptions":0,"complete":false,"assumptions":[]}},"violation":{{"kind":"assertion","message":"left is not right","preemptions":0,"switches":0,"schedule":"1A","trace":[{{"step":0,"thread":0,"name":"main","op":"load x","preemption":false}}]}},"coverage":[],"statistics":{{"seconds":0.1}}}}"#
     ));
 }
 
