@@ -133,6 +133,9 @@ PLAIN static void *run(void *argument) {
             mine[n] = 0;
         } else if (is(name, "yield")) {
             sched_yield();
+        } else if (is(name, "yields")) {
+            for (long i = 0; i < n; i++)
+                sched_yield();
         } else if (is(name, "choose")) {
             if (n > 1) {
                 value = selvedge_choose(0, n - 1);

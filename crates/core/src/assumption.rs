@@ -155,12 +155,18 @@ impl Assumption {
     /// ```
     /// use selvedge_core::Assumption;
     /// let fair = Assumption::fairness(1);
-    /// assert_eq!(fair.phrase, "no thread yields at least 2 times more than another runnable thread");
+    /// assert_eq!(
+    ///     fair.phrase,
+    ///     "no thread yields at one place at least 2 times more than another runnable thread at any"
+    /// );
     /// ```
     pub fn fairness(yields: u32) -> Self {
         let phrase = match yields {
-            0 => "no thread yields more often than another runnable thread".into(),
-            n => format!("no thread yields at least {} times more than another runnable thread", n + 1),
+            0 => "no thread yields at one place more often than another runnable thread at any".into(),
+            n => format!(
+                "no thread yields at one place at least {} times more than another runnable thread at any",
+                n + 1
+            ),
         };
         Assumption::new(AssumptionKind::Fairness, phrase)
     }

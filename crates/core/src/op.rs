@@ -156,6 +156,9 @@ pub struct Op {
     pub order: MemoryOrder,
     /// For an operation with a time limit: the limit ran out. Such a step counts as a yield.
     pub timed_out: bool,
+    /// For an operation that yields: the fair bound counts it. Its thread has now yielded at this place of the program more
+    /// often than it had at any place before, so that yields outside of loops count once, all together.
+    pub counted: bool,
     /// The object that it works on.
     pub object: Option<ObjectId>,
     /// A second object: the mutex of a condition variable's wait and wake.

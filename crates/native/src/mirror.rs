@@ -157,6 +157,7 @@ pub(crate) fn engine_op(op: protocol::Op) -> Op {
         },
         order: engine_order(op.order),
         timed_out: op.timed_out,
+        counted: false,
         object: id(op.object),
         also: id(op.also),
     }

@@ -17,8 +17,8 @@ pub(crate) struct Onward {
     longest: u64,
     /// Whether a thread has yielded.
     yielded: bool,
-    /// How often each thread has.
-    yields: [u32; MAX_THREADS],
+    /// How often each thread has, in a row and at one place, and where: what the fair bound counts, most of the time.
+    yields: [(u32, u64); MAX_THREADS],
     /// The step at which a thread's priority dropped; 0 if it has not.
     dropped: [u32; MAX_THREADS],
 }
@@ -41,14 +41,14 @@ impl Onward {
         seed: 0,
         longest: 0,
         yielded: false,
-        yields: [0; MAX_THREADS],
+        yields: [(0, 0); MAX_THREADS],
         dropped: [0; MAX_THREADS],
     };
 
     pub(crate) fn begin(&mut self, area: &Area) {
         // Most executions never touch these pages.
         if std::mem::take(&mut self.yielded) {
-            self.yields.fill(0);
+            self.yields.fill((0, 0));
         }
         if self.way == onward::BY_PRIORITY {
             self.dropped.fill(0);
@@ -59,10 +59,12 @@ impl Onward {
         self.longest = area.onward_longest.load(Ordering::Relaxed);
     }
 
-    /// A thread has yielded.
-    pub(crate) fn yielded(&mut self, thread: u32) {
+    /// A thread has yielded at this place.
+    pub(crate) fn yielded(&mut self, thread: u32, place: u64) {
         self.yielded = true;
-        self.yields[thread as usize] += 1;
+        let (count, last) = &mut self.yields[thread as usize];
+        *count = if *last == place { *count + 1 } else { 1.max(*count) };
+        *last = place;
     }
 
     /// The thread that takes the next step; `None` if that is to be asked.
@@ -72,8 +74,8 @@ impl Onward {
             onward::CALMLY if !self.yielded => point.without_preemption(&point.enabled),
             onward::CALMLY => {
                 // Those that have yielded more often than another, by more than the bound, are held back.
-                let least = enabled().map(|thread| self.yields[thread as usize]).min()?;
-                let within = |thread: u32| self.yields[thread as usize] - least <= self.number;
+                let least = enabled().map(|thread| self.yields[thread as usize].0).min()?;
+                let within = |thread: u32| self.yields[thread as usize].0 - least <= self.number;
                 point.without_preemption(&|thread| (point.enabled)(thread) && within(thread))
             }
             onward::AT_RANDOM => {

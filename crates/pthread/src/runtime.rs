@@ -135,6 +135,8 @@ pub(crate) struct Runtime {
     plan_length: usize,
     /// What the step under way does.
     pub(crate) performed: Op,
+    /// Where the program does that, by an address; 0 if it is not known.
+    place: u64,
     pub(crate) note: u64,
     pub(crate) number: u64,
     pub(crate) number_after: u64,
@@ -237,6 +239,7 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     decisions: 0,
     plan_length: 0,
     performed: Op { kind: 0, access: 0, order: 0, timed_out: false, object: 0, also: 0 },
+    place: 0,
     note: 0,
     number: 0,
     number_after: 0,
@@ -348,6 +351,7 @@ pub(crate) fn visible_when(operation: Op, gate: Gate, frame: Frame) -> bool {
     }
     let runtime = rt();
     runtime.performed = operation;
+    runtime.place = places.into_iter().find(|place| *place != 0).unwrap_or(0);
     runtime.note = note::NONE;
     let thread = &mut runtime.threads[me as usize];
     let timed_out = thread.waiting;
@@ -421,7 +425,7 @@ impl Runtime {
     /// Ends a step, and says which thread takes the next.
     fn next(&mut self) -> u32 {
         if self.performed.yields() {
-            self.onward.yielded(self.current);
+            self.onward.yielded(self.current, self.place);
         }
         self.published += 1;
         self.onward.at(self.decisions, self.current);

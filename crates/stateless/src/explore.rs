@@ -19,8 +19,9 @@ use self::results::Budget;
 use crate::context_bound::ContextBound;
 use crate::counterexample;
 use crate::coverage::{Coverage, Visited};
-use crate::fair::Fair;
+use crate::fair::{Fair, Places, may_hold_back};
 use crate::foresee::Foresight;
+use crate::graph::{Graph, Races};
 use crate::happens_before::{HappensBefore, StateHash};
 use crate::local_state::LocalStates;
 use crate::observe::Observer;
@@ -120,7 +121,11 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     /// Whether the current run has clocks.
     clocks: bool,
     fair: Fair,
+    places: Places,
+    /// The fair bound has held a thread back, or may have in an execution that was left out.
     fair_cut: bool,
+    /// The graph of the last execution in which a thread yielded more often than the bound.
+    yielding: Graph,
     allowed: ThreadSet,
     visited: Visited,
     /// The states that the current execution has reached after its prefix.
@@ -171,6 +176,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             has_cells: false,
             clocks: false,
             fair: Fair::default(),
+            places: Places::default(),
+            yielding: Graph::default(),
             fair_cut: false,
             allowed: ThreadSet::default(),
             visited: Visited::default(),
@@ -257,6 +264,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 first = Prefix::of(self.record.decisions().to_vec());
                 first.expect = self.record.points().last().map(|point| point.fingerprint);
             }
+            self.look_for_held_back(&prefix, &end);
             let finished = self.finished(&prefix, &end);
             strategy.finished(&finished);
             if let End::Stopped(mut stop) = end {
@@ -344,6 +352,18 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             stopped: self.ended.stopped,
             state: self.ended.state,
             lesson: self.was_taken_over.then_some(&self.lesson),
+        }
+    }
+
+    /// Finds out whether the fair bound cuts off an execution that is left out because it has the graph of the last one.
+    fn look_for_held_back(&mut self, prefix: &Prefix, end: &End) {
+        let Some(bound) = self.settings.yields.filter(|_| self.observer.on && !self.fair_cut) else { return };
+        let counted = || self.record.points().iter().filter(|point| point.op.counted).count();
+        if (self.fair.applies() || self.was_taken_over) && counted() > bound as usize {
+            let mut graph = std::mem::take(&mut self.yielding);
+            graph.update(&self.finished(prefix, end), Races::Neither);
+            self.fair_cut = may_hold_back(&graph, bound);
+            self.yielding = graph;
         }
     }
 
@@ -452,6 +472,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             self.races.clear();
         }
         self.fair.clear();
+        self.places.clear();
         self.observer.clear();
         self.local_states.clear();
         self.execution.plan(&Plan {
@@ -630,7 +651,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                     }
                 }
             }
-            let (op, stop) = match self.execution.step(decision) {
+            let (mut op, stop) = match self.execution.step(decision) {
                 Event::Choose(n) => {
                     arity = n;
                     continue;
@@ -639,6 +660,10 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 Event::Stopped(op, stop) => (op, Some(stop)),
             };
             arity = 0;
+            if op.yields() && self.places.yielded(current, self.execution.site()) {
+                op.counted = true;
+                self.fair.yielded(current);
+            }
             if RECORDS {
                 if !is_noted {
                     self.record.performed(op);
@@ -649,9 +674,6 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 fingerprint = stir(fingerprint, code(&self.execution.pending(current)));
             }
             self.context.stepped(current, &op, preempts);
-            if op.yields() {
-                self.fair.yielded(current);
-            }
             if hashes {
                 if step < known_actions {
                     self.happens_before.step_again(current, &op, self.record.action(step));

@@ -353,7 +353,7 @@ impl Foresight {
         let preempts = course.state.context.running() != Some(thread) && course.preemptible();
         course.state.context.stepped(thread, &step.op, preempts);
         course.state.graph.step(thread, &step.op);
-        if step.op.yields() {
+        if step.op.counted {
             course.state.fair.yielded(thread);
         }
         for (object, difference) in &step.changes {

@@ -549,7 +549,7 @@ impl Graph {
     }
 
     /// How many steps of each thread happened before an event, itself included.
-    fn clock(&self, event: usize) -> &[u32] {
+    pub(crate) fn clock(&self, event: usize) -> &[u32] {
         &self.clocks[event * self.stride..(event + 1) * self.stride]
     }
 

@@ -1,6 +1,6 @@
 //! Every execution of a program, by plain recursion over its states.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use selvedge_core::{Decision, ThreadId};
 
@@ -21,11 +21,21 @@ pub struct Limits {
     pub executions: usize,
     /// Accesses to cells are steps.
     pub race_mode: bool,
+    /// The fair bound counts yields for all statements of a kind together: what runs the program interprets its statements,
+    /// so that those of a kind yield at one place.
+    pub one_place: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { preemptions: None, yields: None, max_steps: 10_000, executions: 10_000, race_mode: false }
+        Limits {
+            preemptions: None,
+            yields: None,
+            max_steps: 10_000,
+            executions: 10_000,
+            race_mode: false,
+            one_place: false,
+        }
     }
 }
 
@@ -98,7 +108,7 @@ pub fn enumerate(program: &Program, limits: Limits) -> Option<Enumeration> {
         schedule: Vec::new(),
         nodes: 0,
     };
-    let start = Here { last: None, preemptions: 0, delays: 0, switches: 0, yields: Vec::new() };
+    let start = Here { last: None, preemptions: 0, delays: 0, switches: 0, yields: BTreeMap::new() };
     walk.go(&Machine::new(program, limits.race_mode), &start).then_some(walk.found)
 }
 
@@ -118,8 +128,8 @@ struct Here {
     preemptions: u32,
     delays: u32,
     switches: u32,
-    /// How often each thread has yielded.
-    yields: Vec<u32>,
+    /// How often each thread has yielded at each statement of its body.
+    yields: BTreeMap<(usize, usize), u32>,
 }
 
 impl Walk {
@@ -151,7 +161,11 @@ impl Walk {
             });
             return self.found.runs.len() <= self.limits.executions;
         }
-        let yields = |thread: usize| here.yields.get(thread).copied().unwrap_or(0);
+        // The yields of a thread at the statement where it has most.
+        let yields = |thread: usize| {
+            let counts = here.yields.iter().filter(|((by, _), _)| *by == thread);
+            counts.map(|(_, count)| *count).max().unwrap_or(0)
+        };
         // Definition 2.6: a thread's yields exceed those of no enabled thread by more than the bound.
         let fair = |thread: usize| match self.limits.yields {
             Some(bound) => enabled.iter().all(|other| yields(thread) <= yields(*other) + bound),
@@ -200,11 +214,11 @@ impl Walk {
     fn take(&mut self, machine: &Machine<'_>, thread: usize, value: Option<u32>, here: &Here) -> bool {
         let mut machine = machine.clone();
         let mut here = here.clone();
+        let place = machine.place(thread, self.limits.one_place);
         let done = machine.step(thread, value);
         here.last = Some((thread, done.yields()));
         if done.yields() {
-            here.yields.resize(here.yields.len().max(thread + 1), 0);
-            here.yields[thread] += 1;
+            *here.yields.entry((thread, place)).or_default() += 1;
         }
         self.history.push(machine.body(thread), &done);
         let least = self.found.states.entry(self.history.graph()).or_insert(here.preemptions);

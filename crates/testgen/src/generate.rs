@@ -23,11 +23,14 @@ pub enum Theme {
     Joins,
     /// Reader-writer locks, sometimes never unlocked, so that several readers keep a writer out together.
     Readers,
+    /// Yields and waits with a time limit, one after the other and in loops that end by themselves: more of them than a
+    /// fair bound allows.
+    Yields,
 }
 
 impl Theme {
     /// Every theme.
-    pub const ALL: [Theme; 9] = [
+    pub const ALL: [Theme; 10] = [
         Theme::Atomics,
         Theme::Locks,
         Theme::Condvars,
@@ -37,6 +40,7 @@ impl Theme {
         Theme::Mixed,
         Theme::Joins,
         Theme::Readers,
+        Theme::Yields,
     ];
 }
 
@@ -122,6 +126,7 @@ fn snippet(theme: Theme, body: usize, count: usize, numbers: &mut Numbers, out: 
     };
     match theme {
         Theme::Atomics | Theme::Mixed | Theme::Joins | Theme::Readers => atomics(numbers, out),
+        Theme::Yields => yields(numbers, out),
         Theme::Locks => locks(numbers, out),
         Theme::Condvars => condvars(numbers, out),
         Theme::Threads => threads(body, count, numbers, out),
@@ -289,6 +294,18 @@ fn condvars(numbers: &mut Numbers, out: &mut Vec<Statement>) {
         6 => out.push(Statement::NotifyAll(condvar)),
         7 => out.extend([Statement::Lock(condvar), Statement::Wait(condvar)]),
         _ => out.push(Statement::AssertNot(1)),
+    }
+}
+
+fn yields(numbers: &mut Numbers, out: &mut Vec<Statement>) {
+    match numbers.below(8) {
+        0 => out.extend([Statement::Yield, Statement::Yield]),
+        1 => out.push(Statement::Yields(2 + numbers.below(2) as u32)),
+        2 => out.extend([Statement::ParkTimeout, Statement::ParkTimeout]),
+        3 => out.extend([Statement::Lock(0), Statement::WaitTimeout(0), Statement::Unlock(0)]),
+        4 => out.extend([Statement::Lock(0), Statement::Add(0), Statement::Unlock(0)]),
+        5 => out.push(Statement::NotifyOne(0)),
+        _ => atomics(numbers, out),
     }
 }
 

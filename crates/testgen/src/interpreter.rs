@@ -40,6 +40,7 @@ impl EngineProgram for Interpreter {
             under_way: None,
             events: Vec::new(),
             performed: Op::default(),
+            site: Site::default(),
         }))
     }
 }
@@ -55,6 +56,8 @@ struct Interpretation<'p> {
     under_way: Option<usize>,
     events: Vec<LocalEvent>,
     performed: Op,
+    /// The statement of the last step.
+    site: Site,
 }
 
 impl Interpretation<'_> {
@@ -188,6 +191,7 @@ impl Execution for Interpretation<'_> {
             }
         };
         let before = self.machine.threads();
+        self.site = Site(self.machine.place(thread, false));
         let done = self.machine.step(thread, value);
         self.performed = self.op(&done);
         for local in self.machine.locals().to_vec() {
@@ -224,7 +228,7 @@ impl Execution for Interpretation<'_> {
     }
 
     fn site(&self) -> Site {
-        Site(0)
+        self.site
     }
 
     fn describe(&self) -> Description {

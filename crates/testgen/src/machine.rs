@@ -151,6 +151,8 @@ struct Thread {
     /// The statement that is next, or under way.
     at: usize,
     next: Next,
+    /// How often a statement that is under way has been performed.
+    rounds: u32,
     held: Vec<usize>,
     /// The reader-writer locks that it has for reading, as often as it has them, and for writing.
     reads: Vec<usize>,
@@ -175,6 +177,8 @@ enum Next {
     },
     /// The yield of a spin loop.
     SpinYield,
+    /// The same statement again.
+    Again,
     End,
     Ended,
 }
@@ -207,6 +211,7 @@ impl<'p> Machine<'p> {
             children: Vec::new(),
             at: 0,
             next: if creator.is_none() { Next::Start } else { Next::Statement },
+            rounds: 0,
             held: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
@@ -225,6 +230,14 @@ impl<'p> Machine<'p> {
     /// The body of a thread.
     pub fn body(&self, thread: usize) -> usize {
         self.threads[thread].body
+    }
+
+    /// The number of the statement that a thread has come to; with `one_place`, of the first of that kind in its body.
+    pub fn place(&self, thread: usize, one_place: bool) -> usize {
+        let (at, body) = (self.threads[thread].at, &self.program.bodies[self.threads[thread].body]);
+        let kind = body.get(at).map(std::mem::discriminant);
+        let same = |statement: &Statement| Some(std::mem::discriminant(statement)) == kind;
+        if one_place { body.iter().position(same).unwrap_or(at) } else { at }
     }
 
     fn statement(&self, thread: usize) -> Statement {
@@ -247,7 +260,7 @@ impl<'p> Machine<'p> {
                 timed || self.mutexes[c].is_none() && state.signalled
             }
             Next::Relock { .. } => self.mutexes[self.waited_with(thread)].is_none(),
-            Next::Statement => match self.statement(thread) {
+            Next::Statement | Next::Again => match self.statement(thread) {
                 Statement::Lock(m) => self.mutexes[m].is_none(),
                 Statement::ReadLock(l) => !self.rwlocks[l].writer,
                 Statement::WriteLock(l) => !self.rwlocks[l].writer && self.rwlocks[l].readers == 0,
@@ -285,7 +298,7 @@ impl<'p> Machine<'p> {
             Next::Relock { .. } => {
                 (Some((Object::Mutex(self.waited_with(thread)), Until::Clear(1))), false, false)
             }
-            Next::Statement => match self.statement(thread) {
+            Next::Statement | Next::Again => match self.statement(thread) {
                 Statement::Lock(m) => (Some((Object::Mutex(m), Until::Clear(1))), false, false),
                 Statement::ReadLock(l) => (Some((Object::RwLock(l), Until::Clear(WRITER))), false, false),
                 Statement::WriteLock(l) => (Some((Object::RwLock(l), Until::Clear(u64::MAX))), false, false),
@@ -386,7 +399,7 @@ impl<'p> Machine<'p> {
             Next::Relock { .. } => {
                 (OpKind::Lock, vec![(Object::Mutex(self.waited_with(thread)), Access::Write)])
             }
-            Next::Statement => {
+            Next::Statement | Next::Again => {
                 let (kind, object, access) = match self.statement(thread) {
                     Statement::Lock(m) => (OpKind::Lock, Object::Mutex(m), Access::Write),
                     Statement::Unlock(m) => (OpKind::Unlock, Object::Mutex(m), Access::Write),
@@ -417,7 +430,7 @@ impl<'p> Machine<'p> {
                     Statement::Unpark(other) => (OpKind::Unpark, Object::Token(other), Access::Write),
                     Statement::Read(c) => (OpKind::Read, Object::Cell(c), Access::Read),
                     Statement::Write(c) => (OpKind::Write, Object::Cell(c), Access::Write),
-                    Statement::Yield => return Performed::local(OpKind::Yield),
+                    Statement::Yield | Statement::Yields(_) => return Performed::local(OpKind::Yield),
                     Statement::Choose(_) => return Performed::local(OpKind::Choose),
                     Statement::Spawn(_) | Statement::AssertNot(_) | Statement::Unless(_) => {
                         return Performed::local(OpKind::Local);
@@ -471,7 +484,7 @@ impl<'p> Machine<'p> {
                 self.synchronisation.performed(thread, &done);
                 return done;
             }
-            Next::Statement => next = self.perform(thread, value.unwrap_or(0), &mut done),
+            Next::Statement | Next::Again => next = self.perform(thread, value.unwrap_or(0), &mut done),
             Next::Ended => unreachable!("a thread that has ended is not enabled"),
         }
         self.synchronisation.performed(thread, &done);
@@ -638,6 +651,16 @@ impl<'p> Machine<'p> {
                 done.kind = OpKind::Yield;
                 return Next::Statement;
             }
+            Statement::Yields(times) => {
+                done.kind = OpKind::Yield;
+                let rounds = &mut self.threads[thread].rounds;
+                *rounds += 1;
+                if *rounds < times {
+                    return Next::Again;
+                }
+                *rounds = 0;
+                return Next::Statement;
+            }
             Statement::Park | Statement::ParkTimeout => {
                 self.threads[thread].token = false;
                 let access = if done.timed_out { Access::Read } else { Access::Write };
@@ -706,6 +729,7 @@ impl<'p> Machine<'p> {
                         || state.creator.is_some_and(|creator| self.threads[creator].body == other)
                 }
                 Statement::Choose(n) => n > 1,
+                Statement::Yields(times) => times > 0,
                 Statement::Spawn(child) => child > state.body && self.thread_of(child).is_none(),
                 _ => true,
             };

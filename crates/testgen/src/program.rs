@@ -56,6 +56,8 @@ pub enum Statement {
     Join(usize),
     /// Lets others run.
     Yield,
+    /// Lets others run so many times, in a loop.
+    Yields(u32),
     /// Waits for its unpark token.
     Park,
     /// The same with a time limit.
@@ -144,6 +146,7 @@ impl fmt::Display for Statement {
             Statement::Spawn(b) => write!(f, "spawn {b}"),
             Statement::Join(b) => write!(f, "join {b}"),
             Statement::Yield => write!(f, "yield"),
+            Statement::Yields(times) => write!(f, "yields {times}"),
             Statement::Park => write!(f, "park"),
             Statement::ParkTimeout => write!(f, "park-timeout"),
             Statement::Unpark(b) => write!(f, "unpark {b}"),
@@ -215,6 +218,7 @@ impl FromStr for Statement {
             "spawn" => (1, Statement::Spawn(n)),
             "join" => (1, Statement::Join(n)),
             "yield" => (0, Statement::Yield),
+            "yields" => (1, Statement::Yields(n as u32)),
             "park" => (0, Statement::Park),
             "park-timeout" => (0, Statement::ParkTimeout),
             "unpark" => (1, Statement::Unpark(n)),

@@ -48,8 +48,14 @@ fn same_row(all: &Enumeration, row: &CoverageRow, executions: bool, what: &str) 
 
 /// Checks one program; says whether it was small enough.
 fn verify(interpreter: &Path, program: &Program, race_mode: bool) -> bool {
-    let limits =
-        Limits { preemptions: None, yields: Some(YIELDS), max_steps: MAX_STEPS, executions: 150, race_mode };
+    let limits = Limits {
+        yields: Some(YIELDS),
+        max_steps: MAX_STEPS,
+        executions: 150,
+        race_mode,
+        one_place: true,
+        ..Limits::default()
+    };
     let Some(all) = enumerate(program, limits) else { return false };
     let native = native(interpreter, program, race_mode);
     let what = program.to_string();

@@ -156,6 +156,10 @@ fn run(world: &Arc<World>, body: usize, creator: Option<usize>) {
                 thread::yield_now();
                 None
             }
+            Statement::Yields(times) => {
+                (0..times).for_each(|_| thread::yield_now());
+                None
+            }
             Statement::Park => {
                 thread::park();
                 None

@@ -26,7 +26,8 @@ const YIELDS: u32 = 1;
 const MAX_STEPS: usize = 30;
 
 fn limits(race_mode: bool) -> Limits {
-    Limits { preemptions: None, yields: Some(YIELDS), max_steps: MAX_STEPS, executions: 300, race_mode }
+    let yields = Some(YIELDS);
+    Limits { yields, max_steps: MAX_STEPS, executions: 300, race_mode, one_place: true, ..Limits::default() }
 }
 
 fn checker(race_mode: bool) -> Checker {
@@ -219,6 +220,11 @@ fn readers() {
 #[test]
 fn readers_in_race_mode() {
     verify_theme(Theme::Readers, true, 60);
+}
+
+#[test]
+fn yields() {
+    verify_theme(Theme::Yields, false, 200);
 }
 
 #[test]

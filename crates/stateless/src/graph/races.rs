@@ -17,6 +17,8 @@ pub(crate) enum Races {
     Reduced,
     /// Both, apart.
     Both,
+    /// No races: only the order of the steps is of interest.
+    Neither,
 }
 
 impl Races {

@@ -9,7 +9,7 @@
 //! then, and it was left where it stands or since that touch: these places are counted once too. A thread that has
 //! yielded is kept from going on by the fair bound only if its own last step has let somebody else go on.
 
-use selvedge_core::{ObjectId, OpKind};
+use selvedge_core::{ObjectId, Op, OpKind};
 
 use super::script::Plain;
 use super::{Forced, Lattice, Line, NONE, Object, Step, Threads, Touched, each};
@@ -262,7 +262,7 @@ impl Lattice {
         thread: usize,
         row: u32,
         joins: Threads,
-        yields: bool,
+        op: &Op,
         held: bool,
         gate: Option<&Gate>,
     ) {
@@ -276,9 +276,9 @@ impl Lattice {
             self.follow(thread, joins, &before, &mut stand);
         }
         stand.flags &= Stand::INSTEAD;
-        if yields {
-            stand.yields += 1;
+        if op.yields() {
             stand.flags |= Stand::YIELDED;
+            stand.yields += u32::from(op.counted);
             self.most_yields = self.most_yields.max(stand.yields);
         }
         if held {

@@ -306,7 +306,7 @@ impl Lattice {
         let own = next.next.iter().find(|pending| pending.thread == next.thread);
         let gate = own.map(|own| &own.gate).filter(|_| next.op.kind != OpKind::End);
         let held = self.may_be_held_back(next);
-        self.load_stand(thread, row, joins, next.op.yields(), held, gate);
+        self.load_stand(thread, row, joins, &next.op, held, gate);
         if affects != 0 {
             self.look_again(affects);
         }

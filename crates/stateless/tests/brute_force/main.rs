@@ -71,8 +71,7 @@ fn verify_theme(theme: Theme, mode: &str, programs: u64) {
 
 /// How programs are run: `plain`, `race-mode`, or `yields N` for the fair bound N.
 fn limits(mode: &str) -> Limits {
-    let plain =
-        Limits { preemptions: None, yields: None, max_steps: 10_000, executions: 200, race_mode: false };
+    let plain = Limits { executions: 200, ..Limits::default() };
     match mode.split_once(' ') {
         Some(("yields", bound)) => {
             let yields = Some(bound.parse().expect("the fair bound is a number"));

@@ -11,8 +11,14 @@ use selvedge_stateless::strategy::Named;
 use selvedge_testgen::{Limits, Program, Theme, generate, smaller};
 use verify::{Case, Verified};
 
-const LIMITS: Limits =
-    Limits { preemptions: None, yields: None, max_steps: 10_000, executions: 2_000, race_mode: false };
+const LIMITS: Limits = Limits {
+    preemptions: None,
+    yields: None,
+    max_steps: 10_000,
+    executions: 2_000,
+    race_mode: false,
+    one_place: false,
+};
 
 /// Something that is to be so of a program.
 type Property = fn(&Case) -> Verified;
@@ -168,6 +174,16 @@ fn cb_por_within_the_fair_bound() {
         let limits = Limits { yields: Some(yields), max_steps: 40, ..LIMITS };
         verify_theme(Theme::Spins, limits, 20, |case| case.cb_por());
         verify_theme(Theme::Mixed, limits, 20, |case| case.cb_por());
+    }
+}
+
+/// Yields in a row were cut off, and the sentence did not say so: a false "every execution has been checked".
+#[test]
+fn the_sentence_names_the_fair_bound_where_it_cuts_something_off() {
+    let limits = Limits { max_steps: 60, executions: 6_000, ..LIMITS };
+    verify_theme(Theme::Yields, limits, 150, |case| case.sentence());
+    for theme in [Theme::Spins, Theme::Condvars, Theme::Threads, Theme::Mixed] {
+        verify_theme(theme, limits, 30, |case| case.sentence());
     }
 }
 

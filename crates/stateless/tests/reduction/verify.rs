@@ -26,6 +26,8 @@ pub(crate) struct Found {
     pub(crate) states: usize,
     pub(crate) violation: Option<u32>,
     pub(crate) complete: bool,
+    /// The fair bound, where it may have cut something off.
+    pub(crate) fair: Option<u32>,
 }
 
 /// Runs given schedules.
@@ -162,6 +164,7 @@ impl Case {
             states: outcome.statistics.states.unwrap_or(0) as usize,
             violation: outcome.violation().map(|violation| violation.preemptions),
             complete: outcome.guarantee().is_some_and(|guarantee| guarantee.complete),
+            fair: outcome.guarantee().and_then(|guarantee| guarantee.bounds.yields),
         })
     }
 
@@ -257,6 +260,39 @@ impl Case {
         equal("least violation", found.violation, self.least_violation())?;
         if found.violation.is_none() {
             equal("complete", found.complete, true)?;
+        }
+        Ok(())
+    }
+
+    /// What is said of a search within the default fair bound, where brute force has none: if the sentence does not name the
+    /// bound, nothing was cut off; and programs without loops that yield need none.
+    pub(crate) fn sentence(&self) -> Verified {
+        use Named::{Bpor, BporPlain, CbPor, CbPorAll, Dfs, Icb, Optimal};
+        let violated = self.least_violation().is_some();
+        let orders = self.brute.orders_within(u32::MAX);
+        let loops =
+            |statement: &Statement| matches!(statement, Statement::SpinUntil(..) | Statement::Yields(_));
+        let loops = self.interpreter.program.has(loops);
+        for name in [Icb, Dfs, CbPor, CbPorAll, Bpor, BporPlain, Optimal] {
+            for unbounded in [true, false] {
+                let told = Parameters { unbounded, ..Parameters::default() };
+                let settings = name.settings(&told, Settings { keep_going: true, ..self.settings() });
+                let found = self.search_with(name.algorithm(&told).as_mut(), settings)?;
+                let named = |what: &str| format!("{name}, unbounded: {unbounded}, {what}");
+                if !loops {
+                    equal(&named("fair bound"), found.fair, None)?;
+                }
+                if !violated && found.complete && found.fair.is_none() {
+                    equal(&named("violation"), found.violation, None)?;
+                    if !matches!(name, Bpor | BporPlain) {
+                        equal(&named("orders"), found.orders.len(), orders)?;
+                    }
+                }
+                if violated && found.violation.is_none() {
+                    let is_named = found.fair.is_some() || !found.complete;
+                    equal(&named("a violation is missed, and the bound named"), is_named, true)?;
+                }
+            }
         }
         Ok(())
     }

@@ -98,6 +98,7 @@ const UNTOUCHED: Op = Op {
     access: Access::None,
     order: MemoryOrder::Relaxed,
     timed_out: true,
+    counted: false,
     object: None,
     also: None,
 };
