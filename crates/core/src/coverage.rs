@@ -61,6 +61,8 @@ pub struct Statistics {
     pub lines: Vec<Marker>,
     /// Statements that deserve a word, whatever the verdict.
     pub remarks: Vec<Remark>,
+    /// Sentences about how the search went, such as that it changed its strategy.
+    pub notes: Vec<String>,
     /// Further numbers of one engine, by their JSON name.
     pub extra: Vec<(Cow<'static, str>, u64)>,
 }

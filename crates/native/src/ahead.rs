@@ -18,13 +18,12 @@ use std::time::{Duration, Instant};
 
 use selvedge_core::Decision;
 use selvedge_stateless::strategy::Wanted;
-use selvedge_stateless::{Ahead as Copies, Explorer, Plan, Ran, Settings, Strategy};
+use selvedge_stateless::{Ahead as Copies, Deadline, Explorer, Plan, Ran, Settings, Strategy};
 
 use crate::cores::Core;
 use crate::execution::NativeExecution;
 use crate::kept::{Course, Kept, Key, Stash, key, packed};
 use crate::launch::NativeProgram;
-use crate::search::Limits;
 
 /// So many bytes of those that were used are kept for their memory.
 const MOST_SPARE: usize = 32 << 20;
@@ -261,14 +260,14 @@ impl Shared {
         mut state: MutexGuard<'a, State>,
         key: Key,
         limit: Duration,
-        limits: &Limits<'_>,
+        deadline: &Deadline,
     ) -> MutexGuard<'a, State> {
         let began = Instant::now();
         while let Some(runner) = state.runner(key) {
             state.posts[runner].leaves = true;
             let Some(left) = limit.checked_sub(began.elapsed()) else { break };
             state = self.await_scout(state, left.min(PAUSE));
-            if began.elapsed() >= PAUSE && limits.reached().is_some() {
+            if began.elapsed() >= PAUSE && deadline.reached().is_some() {
                 break;
             }
         }
@@ -362,7 +361,7 @@ impl Scout {
     /// The execution that was run has ended; it is kept unless there is something about it that the search had better
     /// see for itself. If the search does not wait for it, it is told when there is something to ask: each time that one
     /// takes the lock after the other, memory goes from core to core.
-    fn has_run(&self, explorer: Option<&mut Explorer<'_, NativeExecution<'_>>>) {
+    fn has_run(&self, explorer: Option<&mut Explorer<NativeExecution<'_>>>) {
         if let (Some(explorer), Some(running)) = (explorer, self.running.borrow_mut().as_mut())
             && let Some(run) = Arc::get_mut(&mut running.run)
         {
@@ -432,7 +431,7 @@ impl Scout {
         shared: &Arc<Shared>,
         number: usize,
         program: &NativeProgram,
-        settings: Settings<'static>,
+        settings: Settings,
         core: Option<Core>,
     ) {
         let (running, has_news) = (RefCell::default(), Cell::new(false));
@@ -445,11 +444,11 @@ impl Scout {
         }
         let started = {
             let _one_by_one = shared.starting.lock().unwrap_or_else(PoisonError::into_inner);
-            program.start(&Limits::default())
+            program.start(&Deadline::default())
         };
         let Ok(zygote) = started else { return scout.is_gone() };
         let company = Company::Scout(scout.clone());
-        let execution = NativeExecution::new(program, zygote, company, core, Limits::default());
+        let execution = NativeExecution::new(program, zygote, company, core, Deadline::default());
         let mut explorer = Explorer::with_execution(Box::new(execution), settings);
         while let Some(mut search) = scout.next() {
             loop {
@@ -579,7 +578,7 @@ impl Pool {
         &mut self,
         program: &NativeProgram,
         core: Option<&Core>,
-        settings: Settings<'static>,
+        settings: Settings,
         copies: Copies<'_>,
     ) {
         self.began.get_or_insert_with(Instant::now);
@@ -624,7 +623,7 @@ impl Pool {
         &mut self,
         course: &Course,
         program: &NativeProgram,
-        limits: &Limits<'_>,
+        deadline: &Deadline,
     ) -> Option<Arc<Ran>> {
         self.shared.counts.asked.fetch_add(1, Ordering::Relaxed);
         let key = course.key();
@@ -636,7 +635,7 @@ impl Pool {
             });
         }
         let stashed = self.shared.stash().take(key, course);
-        let run = stashed.or_else(|| self.take_news(key, course, program.how_patient() / 8, limits))?;
+        let run = stashed.or_else(|| self.take_news(key, course, program.how_patient() / 8, deadline))?;
         self.taken.push(key);
         (self.used_course, self.used_bytes) = (run.course, run.bytes);
         self.shared.counts.used.fetch_add(1, Ordering::Relaxed);
@@ -644,8 +643,8 @@ impl Pool {
     }
 
     /// Sees to what was run meanwhile. If the execution is not among it, and nobody runs it, the search does.
-    fn take_news(&mut self, key: Key, course: &Course, limit: Duration, limits: &Limits<'_>) -> Option<Kept> {
-        let mut state = self.shared.await_run(self.shared.lock(), key, limit, limits);
+    fn take_news(&mut self, key: Key, course: &Course, limit: Duration, deadline: &Deadline) -> Option<Kept> {
+        let mut state = self.shared.await_run(self.shared.lock(), key, limit, deadline);
         std::mem::swap(&mut state.news, &mut self.news);
         self.spare.drain(..).for_each(|used| state.spare(used));
         for key in self.taken.drain(..) {
@@ -667,7 +666,7 @@ impl Pool {
     }
 
     /// Starts the scouts.
-    fn begin(&mut self, program: &NativeProgram, core: Option<&Core>, settings: Settings<'static>) {
+    fn begin(&mut self, program: &NativeProgram, core: Option<&Core>, settings: Settings) {
         keep_freed_memory();
         for number in 0..self.jobs - 1 {
             // Without memory for another there are fewer scouts, or none.

@@ -14,8 +14,8 @@ use selvedge_core::{
     AssumptionKind, Assumptions, Decision, Location, ObjectId, Op, ThreadId, ThreadSet, ViolationKind,
 };
 use selvedge_stateless::{
-    Ahead, Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Ran, Settings, Site, Stop,
-    StopKind,
+    Ahead, Deadline, Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Ran, Settings, Site,
+    Stop, StopKind,
 };
 
 use crate::ahead::{Company, Go};
@@ -25,7 +25,6 @@ use crate::kept::Course;
 use crate::launch::{NativeProgram, Zygote};
 use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order};
 use crate::protocol::{self, ASKS, Answer, how, note, op, stop, tag};
-use crate::search::Limits;
 use crate::symbols::Symbols;
 use crate::told::Told;
 
@@ -95,7 +94,7 @@ pub(crate) struct NativeExecution<'a> {
     /// Where the program and this side take turns.
     core: Option<Core>,
     /// When the search is to stop, and why it does, once it does.
-    limits: Limits<'a>,
+    deadline: Deadline,
     cut_short: Option<String>,
 }
 
@@ -112,7 +111,7 @@ impl<'a> NativeExecution<'a> {
         zygote: Zygote,
         company: Company,
         core: Option<Core>,
-        limits: Limits<'a>,
+        deadline: Deadline,
     ) -> Self {
         if let Some(core) = &core {
             core.enter();
@@ -145,7 +144,7 @@ impl<'a> NativeExecution<'a> {
             company,
             leaves: false,
             core,
-            limits,
+            deadline,
             cut_short: None,
         }
     }
@@ -532,7 +531,7 @@ impl Execution for NativeExecution<'_> {
         matches!(&self.company, Company::Scouts(pool) if pool.wants_more())
     }
 
-    fn run_ahead(&mut self, settings: Settings<'static>, search: Ahead<'_>) {
+    fn run_ahead(&mut self, settings: Settings, search: Ahead<'_>) {
         let Company::Scouts(pool) = &mut self.company else { return };
         pool.send(self.program, self.core.as_ref(), settings, search);
     }
@@ -544,7 +543,7 @@ impl Execution for NativeExecution<'_> {
         self.plan(plan);
         match &mut self.company {
             Company::Nobody => None,
-            Company::Scouts(pool) => pool.take(&self.planned, self.program, &self.limits),
+            Company::Scouts(pool) => pool.take(&self.planned, self.program, &self.deadline),
             Company::Scout(scout) => match scout.asks(&self.planned) {
                 Go::Read(run) => Some(run),
                 Go::Run => None,

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
 use object::{Object as _, ObjectSymbol as _};
-use selvedge_stateless::{Execution, LaunchError, Onward, Program};
+use selvedge_stateless::{Deadline, Execution, LaunchError, Onward, Program};
 
 use crate::ahead::{Ahead, Company, Counts, Pool};
 use crate::area::{SharedArea, memory_file};
@@ -22,7 +22,6 @@ use crate::cores::Core;
 use crate::execution::NativeExecution;
 use crate::kept::Course;
 use crate::protocol::{self, AREA_VARIABLE, ASKS_WHERE, BIND_MARK, CPP, onward};
-use crate::search::Limits;
 use crate::suspects;
 
 /// The runtime, as `build.rs` has built it.
@@ -296,7 +295,7 @@ impl NativeProgram {
     }
 
     /// Starts it, and waits until it is about to enter `main`, or the search is to stop: then that is the error.
-    pub(crate) fn start(&self, limits: &Limits<'_>) -> Result<Zygote, LaunchError> {
+    pub(crate) fn start(&self, deadline: &Deadline) -> Result<Zygote, LaunchError> {
         let failed = |what: &str, error: &dyn fmt::Display| {
             LaunchError(format!("{}: {what}: {error}", self.path.display()))
         };
@@ -368,7 +367,7 @@ impl NativeProgram {
                     &format!("{status}\n{}", self.output()),
                 ));
             }
-            if let Some(reason) = limits.reached() {
+            if let Some(reason) = deadline.reached() {
                 return Err(LaunchError(reason));
             }
             if began.elapsed() > self.patience {
@@ -382,18 +381,18 @@ impl NativeProgram {
         }
     }
 
-    /// Starts it for a search that these limits end.
+    /// Starts it for a search that this deadline ends.
     pub(crate) fn launch_within<'a>(
         &'a self,
-        limits: Limits<'a>,
+        deadline: Deadline,
     ) -> Result<Box<dyn Execution + 'a>, LaunchError> {
         let company = match self.jobs as usize {
             0 | 1 => Company::Nobody,
             jobs => Company::Scouts(Box::new(Pool::new(jobs, self.eager, self.ahead.clone()))),
         };
-        let zygote = self.start(&limits)?;
+        let zygote = self.start(&deadline)?;
         let core = Core::choose(self.jobs as usize);
-        Ok(Box::new(NativeExecution::new(self, zygote, company, core, limits)))
+        Ok(Box::new(NativeExecution::new(self, zygote, company, core, deadline)))
     }
 
     /// Atomics within so many bytes are one object, or each is its own. What was found out before that changes is of no use.
@@ -438,7 +437,7 @@ impl NativeProgram {
 
 impl Program for NativeProgram {
     fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError> {
-        self.launch_within(Limits::default())
+        self.launch_within(Deadline::default())
     }
 }
 
@@ -711,7 +710,7 @@ mod tests {
     #[test]
     fn an_execution_that_has_not_begun_is_not_ended() {
         let program = NativeProgram::open("/bin/true".as_ref()).unwrap();
-        let mut zygote = program.start(&Limits::default()).unwrap();
+        let mut zygote = program.start(&Deadline::default()).unwrap();
         assert_eq!(zygote.execution(), None);
         zygote.kill_execution();
         assert!(zygote.is_alive());

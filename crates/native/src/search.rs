@@ -1,11 +1,11 @@
 //! How to search: a strategy, what it is told, and limits.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use selvedge_core::{Gap, Outcome, Schedule, Statistics, Verdict};
 use selvedge_stateless::strategy::{Named, Parameters};
-use selvedge_stateless::{Error, Execution, Explorer, LaunchError, Program, Progress, Settings};
+use selvedge_stateless::{Deadline, Error, Execution, Explorer, LaunchError, Program, Progress, Settings};
 
 use crate::NativeProgram;
 
@@ -34,39 +34,20 @@ pub struct Search {
     pub allow_races: bool,
 }
 
-/// When a search is to stop, though an execution is under way.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Limits<'a> {
-    interrupt: Option<&'a AtomicBool>,
-    /// When its time is over, and how much it had.
-    time: Option<(Instant, Duration)>,
-}
-
-impl Limits<'_> {
-    /// Why it is to stop, if it is.
-    pub(crate) fn reached(&self) -> Option<String> {
-        if self.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            return Some("it was interrupted".into());
-        }
-        let (_, limit) = self.time.filter(|(end, _)| Instant::now() >= *end)?;
-        Some(format!("the time limit of {limit:?} was reached"))
-    }
-}
-
 /// A program that is run within limits.
 struct Limited<'a> {
     program: &'a NativeProgram,
-    limits: Limits<'a>,
+    deadline: Deadline,
 }
 
 impl Program for Limited<'_> {
     fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError> {
-        self.program.launch_within(self.limits)
+        self.program.launch_within(self.deadline)
     }
 }
 
 impl Search {
-    fn settings(&self) -> Settings<'static> {
+    fn settings(&self) -> Settings {
         let (max_executions, time_limit) = (self.max_executions, self.time);
         let defaults = Settings::default();
         let max_steps = self.max_steps.unwrap_or(defaults.max_steps);
@@ -102,37 +83,33 @@ impl Search {
     pub fn check(
         &self,
         program: &NativeProgram,
-        interrupt: Option<&AtomicBool>,
+        interrupt: Option<&'static AtomicBool>,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<Outcome, Error> {
         if let Some(error) = self.refuses_races(program) {
             return Err(error);
         }
-        let time = self.time.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));
-        let limits = Limits { interrupt, time };
-        let mut time_limit = self.time;
+        let deadline = Deadline::new(interrupt, self.time);
         anew(program, || {
-            let settings = Settings { interrupt, time_limit, ..self.settings() };
-            let outcome = self.check_within(program, limits, settings, progress);
             // If it begins anew, it has what is left.
-            time_limit = time.map(|(end, _)| end.saturating_duration_since(Instant::now()));
-            outcome
+            let settings = Settings { interrupt, time_limit: deadline.left(), ..self.settings() };
+            self.check_within(program, deadline, settings, progress)
         })
     }
 
     fn check_within(
         &self,
         program: &NativeProgram,
-        limits: Limits<'_>,
-        settings: Settings<'_>,
+        deadline: Deadline,
+        settings: Settings,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<Outcome, Error> {
         let mut strategy = self.strategy.algorithm(&self.parameters);
-        let limited = Limited { program, limits };
+        let limited = Limited { program, deadline };
         match Explorer::new(&limited, settings) {
             Ok(mut explorer) => explorer.search(strategy.as_mut(), progress),
             // It was not yet in its main when the search was to stop.
-            Err(Error::Launch(LaunchError(reason))) if limited.limits.reached().as_ref() == Some(&reason) => {
+            Err(Error::Launch(LaunchError(reason))) if deadline.reached().as_ref() == Some(&reason) => {
                 let verdict = Verdict::Inconclusive(Gap { reason, covered: None });
                 Ok(Outcome { verdict, rows: Vec::new(), statistics: Statistics::default() })
             }

@@ -35,6 +35,7 @@ pub(crate) fn write_result(report: &Report) -> Result1 {
         coverage: outcome.rows.iter().map(write_row).collect(),
         lines: outcome.statistics.lines.iter().map(write_line).collect(),
         remarks: outcome.statistics.remarks.iter().map(write_remark).collect(),
+        notes: outcome.statistics.notes.clone(),
         statistics: write_statistics(&outcome.statistics),
         origin: None,
     }
@@ -173,6 +174,7 @@ pub(crate) fn read_result(result: Result1) -> Result<Report, String> {
     let rows = result.coverage.into_iter().map(read_row).collect::<Result<_, _>>()?;
     let mut statistics = read_statistics(result.statistics)?;
     statistics.lines = result.lines.into_iter().map(read_line).collect::<Result<_, _>>()?;
+    statistics.notes = result.notes;
     statistics.remarks = result.remarks.into_iter().map(read_remark).collect::<Result<_, _>>()?;
     let outcome = Outcome { verdict, rows, statistics };
     Ok(Report { subject: result.subject, engine: result.engine, outcome })
@@ -273,6 +275,7 @@ fn read_statistics(statistics: Statistics1) -> Result<Statistics, String> {
         growth: statistics.growth,
         lines: Vec::new(),
         remarks: Vec::new(),
+        notes: Vec::new(),
         extra: statistics.extra.0,
     })
 }

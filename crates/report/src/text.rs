@@ -101,6 +101,9 @@ pub fn to_text(report: &Report, style: &Style, replay: Option<&str>) -> String {
         text.push('\n');
     }
     paragraph(&mut text, style, &totals(&outcome.statistics));
+    for note in &outcome.statistics.notes {
+        paragraph(&mut text, style, &words::visible(note));
+    }
     remarks(&mut text, &outcome.statistics.remarks);
     text.truncate(text.trim_end().len());
     text.push('\n');

@@ -142,6 +142,7 @@ impl Values {
                 line: values.small(),
                 mark: Mark::ALL[values.below(3) as usize],
             }),
+            notes: self.list(2, Self::text),
             remarks: self.list(4, |values| Remark {
                 kind: RemarkKind::ALL[values.below(2) as usize],
                 location: values.location(),

@@ -377,7 +377,7 @@ impl Checker {
         })
     }
 
-    fn settings(&self) -> Settings<'static> {
+    fn settings(&self) -> Settings {
         let limits = Settings {
             max_executions: self.max_executions,
             time_limit: self.time_limit,

@@ -11,7 +11,7 @@ use crate::strategy::{Choice, Context, GuideProgress, Guided, Prefix};
 
 /// Replays the failure that the last execution ended in, makes it simpler, and writes it down.
 pub(crate) fn explain<E: Execution + ?Sized>(
-    explorer: &mut Explorer<'_, E>,
+    explorer: &mut Explorer<E>,
     stop: Stop,
 ) -> Result<Violation, Error> {
     let StopKind::Violation(kind) = stop.kind else {
@@ -35,7 +35,7 @@ pub(crate) fn explain<E: Execution + ?Sized>(
 /// Runs a schedule once, and says what came of it. Nothing is run twice, so that it can be watched in a
 /// debugger.
 pub(crate) fn replay<E: Execution + ?Sized>(
-    explorer: &mut Explorer<'_, E>,
+    explorer: &mut Explorer<E>,
     schedule: &Schedule,
 ) -> Result<Option<Violation>, Error> {
     let prefix = Prefix::of(schedule.0.clone());
@@ -57,7 +57,7 @@ pub(crate) fn replay<E: Execution + ?Sized>(
     Ok(Some(violation))
 }
 
-fn thread_names<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> Vec<String> {
+fn thread_names<E: Execution + ?Sized>(explorer: &Explorer<E>) -> Vec<String> {
     (0..explorer.execution.thread_count())
         .map(|thread| explorer.execution.thread_name(ThreadId(thread as u32)))
         .collect()
@@ -65,7 +65,7 @@ fn thread_names<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> Vec<String
 
 /// Every counterexample is replayed, and fails the same way, before it is reported.
 fn confirm<E: Execution + ?Sized>(
-    explorer: &mut Explorer<'_, E>,
+    explorer: &mut Explorer<E>,
     decisions: &[Decision],
     stop: &Stop,
 ) -> Result<(), Error> {
@@ -81,7 +81,7 @@ fn confirm<E: Execution + ?Sized>(
     }
 }
 
-fn vanished<E: Execution + ?Sized>(explorer: &Explorer<'_, E>, decisions: &[Decision]) -> Error {
+fn vanished<E: Execution + ?Sized>(explorer: &Explorer<E>, decisions: &[Decision]) -> Error {
     Error::Nondeterministic {
         step: decisions.len().min(explorer.record.len()).saturating_sub(1),
         difference: "it failed, and then it did not".into(),
@@ -90,14 +90,14 @@ fn vanished<E: Execution + ?Sized>(explorer: &Explorer<'_, E>, decisions: &[Deci
 }
 
 /// How simple a counterexample is: fewest preemptions, then fewest switches, then fewest steps.
-fn simplicity<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> (u32, u32, usize) {
+fn simplicity<E: Execution + ?Sized>(explorer: &Explorer<E>) -> (u32, u32, usize) {
     (explorer.context.preemptions(), explorer.context.switches(), explorer.record.len())
 }
 
 /// Looks for a simpler execution that fails the same way, by leaving contexts out, joining two contexts of
 /// one thread, and ending contexts early, for as long as that helps and the budget lasts.
 fn shorten<E: Execution + ?Sized>(
-    explorer: &mut Explorer<'_, E>,
+    explorer: &mut Explorer<E>,
     found: Vec<Decision>,
     stop: &Stop,
 ) -> Result<Vec<Decision>, Error> {
@@ -110,7 +110,7 @@ fn shorten<E: Execution + ?Sized>(
     'improve: loop {
         let guide = Guided::from_decisions(&best.1);
         for contexts in simpler(&guide.contexts) {
-            if budget == 0 {
+            if budget == 0 || explorer.deadline.has_come() {
                 break 'improve;
             }
             budget -= 1;
@@ -186,7 +186,7 @@ pub(crate) fn deadlock<E: Execution + ?Sized>(execution: &E) -> Stop {
 }
 
 /// The message for two accesses that race.
-pub(crate) fn data_race<E: Execution + ?Sized>(explorer: &Explorer<'_, E>, race: &Race) -> Stop {
+pub(crate) fn data_race<E: Execution + ?Sized>(explorer: &Explorer<E>, race: &Race) -> Stop {
     let execution = &explorer.execution;
     let access = |epoch: &crate::race::Epoch, writes: bool| {
         let what = match writes {
@@ -211,7 +211,7 @@ pub(crate) fn data_race<E: Execution + ?Sized>(explorer: &Explorer<'_, E>, race:
 const TAIL: usize = 200;
 
 /// The message for an execution that does not seem to end.
-pub(crate) fn step_limit<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> Stop {
+pub(crate) fn step_limit<E: Execution + ?Sized>(explorer: &Explorer<E>) -> Stop {
     let record = &explorer.record;
     let from = record.len().saturating_sub(TAIL);
     // Where choices are not recorded, this is said again by a run that records them.
@@ -281,7 +281,7 @@ pub(crate) fn step_limit<E: Execution + ?Sized>(explorer: &Explorer<'_, E>) -> S
 /// Called when a replayed prefix did not behave as it did before: runs it again to find the first step that
 /// differs. `possible` says whether the decision at that step can be made at all.
 pub(crate) fn first_difference<E: Execution + ?Sized>(
-    explorer: &mut Explorer<'_, E>,
+    explorer: &mut Explorer<E>,
     prefix: &Prefix,
     step: usize,
     possible: bool,
@@ -351,7 +351,7 @@ fn same_failure(a: &Stop, b: &Stop) -> bool {
 }
 
 /// A violation in the making.
-fn violation<E: ?Sized>(kind: ViolationKind, stop: Stop, explorer: &Explorer<'_, E>) -> Violation {
+fn violation<E: ?Sized>(kind: ViolationKind, stop: Stop, explorer: &Explorer<E>) -> Violation {
     Violation {
         kind,
         message: stop.message,

@@ -7,10 +7,10 @@ mod ahead;
 mod races;
 mod results;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use selvedge_core::{
-    Decision, Gap, Measure, Op, OpKind, Outcome, Schedule, Step, ThreadId, ThreadSet, Verdict,
+    Decision, Gap, Measure, Op, OpKind, Outcome, Schedule, Statistics, Step, ThreadId, ThreadSet, Verdict,
 };
 
 pub use self::ahead::Ran;
@@ -19,6 +19,7 @@ use self::results::Budget;
 use crate::context_bound::ContextBound;
 use crate::counterexample;
 use crate::coverage::{Coverage, Visited};
+use crate::deadline::Deadline;
 use crate::fair::{Fair, Places, may_hold_back};
 use crate::foresee::Foresight;
 use crate::graph::{Graph, Races};
@@ -48,14 +49,14 @@ pub struct Progress {
 pub fn explore(
     program: &dyn Program,
     strategy: &mut dyn Strategy,
-    settings: &Settings<'_>,
+    settings: &Settings,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, Error> {
     Explorer::new(program, *settings)?.search(strategy, progress)
 }
 
 /// Runs one schedule, once, and says what came of it.
-pub fn replay(program: &dyn Program, schedule: &Schedule, settings: &Settings<'_>) -> Result<Outcome, Error> {
+pub fn replay(program: &dyn Program, schedule: &Schedule, settings: &Settings) -> Result<Outcome, Error> {
     Explorer::new(program, *settings)?.replay(schedule)
 }
 
@@ -106,9 +107,9 @@ impl<S: Strategy + ?Sized> Choose for ByStrategy<'_, S> {
 }
 
 /// Runs executions of one program, and keeps what is reused from one to the next.
-pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
+pub struct Explorer<E: ?Sized = dyn Execution> {
     pub(crate) execution: Box<E>,
-    pub(crate) settings: Settings<'p>,
+    pub(crate) settings: Settings,
     pub(crate) record: Record,
     /// What is left of that of the execution before.
     before: Before,
@@ -126,6 +127,8 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     fair_cut: bool,
     /// The graph of the last execution in which a thread yielded more often than the bound.
     yielding: Graph,
+    /// That of the search.
+    pub(crate) deadline: Deadline,
     allowed: ThreadSet,
     visited: Visited,
     /// The states that the current execution has reached after its prefix.
@@ -149,22 +152,22 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     pub(crate) comparing: bool,
 }
 
-impl<E: ?Sized> std::fmt::Debug for Explorer<'_, E> {
+impl<E: ?Sized> std::fmt::Debug for Explorer<E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Explorer").field("record", &self.record).finish_non_exhaustive()
     }
 }
 
-impl<'p> Explorer<'p> {
+impl<'p> Explorer<dyn Execution + 'p> {
     /// Prepares to run a program.
-    pub fn new(program: &'p dyn Program, settings: Settings<'p>) -> Result<Self, Error> {
+    pub fn new(program: &'p dyn Program, settings: Settings) -> Result<Self, Error> {
         Ok(Explorer::with_execution(program.launch()?, settings))
     }
 }
 
-impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
+impl<E: Execution + ?Sized> Explorer<E> {
     /// Prepares to run a program of which an execution object was made already.
-    pub fn with_execution(execution: Box<E>, settings: Settings<'p>) -> Self {
+    pub fn with_execution(execution: Box<E>, settings: Settings) -> Self {
         Explorer {
             execution,
             settings,
@@ -178,6 +181,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             fair: Fair::default(),
             places: Places::default(),
             yielding: Graph::default(),
+            deadline: Deadline::default(),
             fair_cut: false,
             allowed: ThreadSet::default(),
             visited: Visited::default(),
@@ -199,7 +203,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
 
     /// Runs one schedule, once, and says what came of it.
     pub fn replay(&mut self, schedule: &Schedule) -> Result<Outcome, Error> {
-        let began = Instant::now();
+        let mut budget = Budget::new(&self.settings);
         self.saw_cell();
         let verdict = match counterexample::replay(self, schedule)? {
             Some(violation) => Verdict::Violated(Box::new(violation)),
@@ -208,7 +212,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 covered: None,
             }),
         };
-        let budget = Budget { began, reported: began, executions: 1 };
+        budget.executions = 1;
         Ok(Outcome { verdict, rows: Vec::new(), statistics: self.statistics(&budget) })
     }
 
@@ -224,15 +228,17 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
         strategy: &mut S,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<Outcome, Error> {
-        let began = Instant::now();
-        let mut budget = Budget { began, reported: began, executions: 0 };
+        let mut budget = Budget::new(&self.settings);
         let (mut rows, mut first_violation) = (Vec::new(), None);
         let (mut prefix, mut first) = (Prefix::default(), Prefix::default());
         let mut bound = strategy.bound();
         self.observer.on = strategy.wants_pending();
+        self.deadline = budget.deadline;
+        strategy.heed(self.deadline);
         let gap = loop {
             if !strategy.next_prefix(&mut prefix) {
-                break None;
+                // A strategy that was told to end does not say whether it was done.
+                break self.deadline.reached();
             }
             if let (Some((measure, now)), Some((_, before))) = (strategy.bound(), bound)
                 && now != before
@@ -242,7 +248,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 rows.extend(done.map(|bound| self.row(measure, bound, &budget)));
                 bound = strategy.bound();
             }
-            if let Some(reason) = budget.exceeded(&self.settings, bound, progress) {
+            if let Some(reason) = budget.exceeded(self.steps, bound, progress) {
                 break Some(reason);
             }
             if self.is_taken_over() && self.execution.runs_ahead() {
@@ -331,7 +337,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 }
             }
         };
-        Ok(Outcome { verdict, rows, statistics: self.statistics(&budget) })
+        let notes = strategy.note().into_iter().collect();
+        Ok(Outcome { verdict, rows, statistics: Statistics { notes, ..self.statistics(&budget) } })
     }
 
     /// Finds out what a strategy that strays will most likely decide in the next execution, where that is of use.
@@ -766,7 +773,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
 }
 
 /// How an execution is planned to go.
-fn plan<'a>(prefix: &'a Prefix, settings: &Settings<'_>) -> Plan<'a> {
+fn plan<'a>(prefix: &'a Prefix, settings: &Settings) -> Plan<'a> {
     Plan {
         decisions: &prefix.decisions,
         likely: &prefix.likely,

@@ -216,7 +216,7 @@ impl Foresight {
     pub(crate) fn foresee(
         &mut self,
         decisions: &[Decision],
-        settings: &Settings<'_>,
+        settings: &Settings,
         mut choose: impl FnMut(&Point<'_>) -> Choice,
     ) {
         self.make_up(decisions, settings, &mut choose);
@@ -232,7 +232,7 @@ impl Foresight {
     fn make_up(
         &mut self,
         decisions: &[Decision],
-        settings: &Settings<'_>,
+        settings: &Settings,
         choose: &mut impl FnMut(&Point<'_>) -> Choice,
     ) {
         self.forget();
@@ -316,7 +316,7 @@ impl Foresight {
     }
 
     /// Finds out which threads can go on. Says whether that is known of all.
-    fn look(&mut self, settings: &Settings<'_>) -> bool {
+    fn look(&mut self, settings: &Settings) -> bool {
         let course = &mut self.course;
         course.enabled.clear();
         course.waiting.clear();

@@ -15,6 +15,7 @@ mod config;
 mod context_bound;
 mod counterexample;
 mod coverage;
+mod deadline;
 mod explore;
 mod fair;
 mod foresee;
@@ -32,6 +33,7 @@ pub mod strategy;
 
 pub use context_bound::ContextBound;
 pub use coverage::Coverage;
+pub use deadline::Deadline;
 pub use explore::{Explorer, Progress, Ran, explore, replay};
 pub use gate::Gate;
 pub use happens_before::StateHash;

@@ -84,7 +84,7 @@ pub trait Execution {
     }
 
     /// Prepares later runs, with a copy of the search that says which these are, and what it has set.
-    fn run_ahead(&mut self, _settings: Settings<'static>, _search: Ahead<'_>) {}
+    fn run_ahead(&mut self, _settings: Settings, _search: Ahead<'_>) {}
 
     /// The run with this plan, if it was prepared. If not, it comes next.
     fn was_run(&mut self, _plan: &Plan<'_>) -> Option<Arc<Ran>> {

@@ -12,7 +12,7 @@ use crate::coverage::Coverage;
 /// assert_eq!(Settings::default().yields, Some(1));
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Settings<'a> {
+pub struct Settings {
     /// The fair bound; see [`selvedge_core::Bounds::yields`]. Sampling strategies are run
     /// without it.
     pub yields: Option<u32>,
@@ -32,10 +32,10 @@ pub struct Settings<'a> {
     /// and that nothing was found says nothing.
     pub allow_races: bool,
     /// Set when the user wants the search to stop and say what it has covered.
-    pub interrupt: Option<&'a AtomicBool>,
+    pub interrupt: Option<&'static AtomicBool>,
 }
 
-impl Default for Settings<'_> {
+impl Default for Settings {
     fn default() -> Self {
         Settings {
             yields: Some(1),

@@ -63,7 +63,7 @@ impl NativeExecution<'_> {
         match &self.company {
             Company::Scout(scout) => scout.ends(),
             _ => {
-                self.cut_short = self.limits.reached();
+                self.cut_short = self.deadline.reached();
                 self.cut_short.is_some()
             }
         }

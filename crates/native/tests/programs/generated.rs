@@ -16,7 +16,7 @@ use crate::common::{has, instrument};
 const YIELDS: u32 = 1;
 const MAX_STEPS: usize = 30;
 
-fn settings() -> Settings<'static> {
+fn settings() -> Settings {
     Settings {
         yields: Some(YIELDS),
         max_steps: MAX_STEPS,

@@ -165,10 +165,11 @@ fn no_process_is_left() {
     let outcome = limited.check(&program, None, &mut |_| ()).unwrap();
     assert!(!outcome.holds() && outcome.violation().is_none());
     assert_eq!(processes(&path), 0);
-    let (interrupt, began) = (AtomicBool::new(false), Instant::now());
-    let outcome = endless.check(&program, Some(&interrupt), &mut |at| {
+    static INTERRUPT: AtomicBool = AtomicBool::new(false);
+    let began = Instant::now();
+    let outcome = endless.check(&program, Some(&INTERRUPT), &mut |at| {
         assert!(processes(&path) > 0, "executions are under way");
-        interrupt.store(at.executions > 0, Ordering::Relaxed);
+        INTERRUPT.store(at.executions > 0, Ordering::Relaxed);
     });
     assert!(outcome.unwrap().violation().is_none());
     assert!(began.elapsed() < Duration::from_secs(60));

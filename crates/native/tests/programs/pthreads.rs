@@ -14,7 +14,8 @@ use selvedge_core::{Bounds, Measure, ViolationKind};
 use selvedge_native::{NativeProgram, Search};
 use selvedge_stateless::strategy::{Lesson, Named, Parameters};
 use selvedge_stateless::{
-    Choice, Coverage, Error, Explorer, Finished, Point, Prefix, Report, Settings, StateHash, Strategy, Wanted,
+    Choice, Coverage, Error, Execution, Explorer, Finished, Point, Prefix, Report, Settings, StateHash,
+    Strategy, Wanted,
 };
 use selvedge_testgen::Numbers;
 
@@ -161,7 +162,7 @@ impl Interpreters {
 
 fn search<'a>(
     native: &'a NativeProgram,
-    explorer: &mut Explorer<'a>,
+    explorer: &mut Explorer<dyn Execution + 'a>,
     strategy: Box<dyn Strategy>,
 ) -> Result<Watched<'a>, Error> {
     let mut watched = Watched {

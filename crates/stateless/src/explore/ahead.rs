@@ -64,7 +64,7 @@ pub(super) enum TakenOver {
     Not,
 }
 
-impl<E: Execution + ?Sized> Explorer<'_, E> {
+impl<E: Execution + ?Sized> Explorer<E> {
     /// Runs the executions of a search for the sake of another, until one goes wrong or cannot be run. What they show is
     /// told to the strategy, and each that was run, not taken over, is given to `keep`, which may [note](Self::note_last) it;
     /// nothing is, where it went wrong.

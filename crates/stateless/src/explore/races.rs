@@ -6,7 +6,7 @@ use super::Explorer;
 use crate::counterexample;
 use crate::program::{Execution, LocalEvent, Site, Stop};
 
-impl<E: Execution + ?Sized> Explorer<'_, E> {
+impl<E: Execution + ?Sized> Explorer<E> {
     /// A tracked cell is accessed: from the next run on there are clocks, unless races are allowed.
     #[inline]
     pub(super) fn saw_cell(&mut self) {

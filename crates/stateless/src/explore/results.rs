@@ -1,18 +1,18 @@
 //! What a search has come to: counts, rows, guarantees, whether its budget is spent, and whether the program goes the same again.
 
 use std::borrow::Cow;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Assumption, Bounds, CoverageRow, Guarantee, Measure, Statistics};
 
 use super::{End, Explorer, Progress};
 use crate::coverage::Coverage;
+use crate::deadline::Deadline;
 use crate::program::{Error, Execution};
 use crate::settings::Settings;
 use crate::strategy::{Choice, Prefix, Strategy};
 
-impl<E: Execution + ?Sized> Explorer<'_, E> {
+impl<E: Execution + ?Sized> Explorer<E> {
     pub(super) fn count(&mut self, end: &End, executions: u64) {
         let preemptions = self.ended.preemptions;
         let index = preemptions as usize;
@@ -66,6 +66,8 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
         if let Some((measure, bound)) = strategy.bound() {
             rows.push(self.row(measure, bound, budget));
         } else if strategy.exhausted().is_some() {
+            // Those of a strategy that did, and that this one has taken the place of, are among them.
+            rows.clear();
             // A search that does not iterate still knows how many preemptions each execution had.
             let mut executions = 0;
             let last = self.executions_by_preemptions.len().saturating_sub(1) as u32;
@@ -144,33 +146,56 @@ pub(super) struct Budget {
     pub(super) began: Instant,
     pub(super) reported: Instant,
     pub(super) executions: u64,
+    most_executions: Option<u64>,
+    pub(super) deadline: Deadline,
+    /// When the clock was last read, and how many steps had been taken then.
+    read: (Instant, u64),
+    /// The executions are so slow that the clock is read after each.
+    is_slow: bool,
 }
 
 impl Budget {
-    /// Why the search must stop, if it must.
+    /// To read the clock takes as long as some steps do: it is read once in so many.
+    const STEPS: u64 = 256;
+    /// If these took longer than this, it is read after each execution.
+    const SLOW: Duration = Duration::from_millis(20);
+
+    /// That of a search that begins now.
+    pub(super) fn new(settings: &Settings) -> Self {
+        let began = Instant::now();
+        Budget {
+            began,
+            reported: began,
+            executions: 0,
+            most_executions: settings.max_executions,
+            deadline: Deadline::new(settings.interrupt, settings.time_limit),
+            read: (began, 0),
+            is_slow: true,
+        }
+    }
+
+    /// Why the search must stop, if it must, after so many steps.
     pub(super) fn exceeded(
         &mut self,
-        settings: &Settings<'_>,
+        steps: u64,
         bound: Option<(Measure, u32)>,
         progress: &mut dyn FnMut(&Progress),
     ) -> Option<String> {
-        if let Some(most) = settings.max_executions
+        if let Some(most) = self.most_executions
             && self.executions >= most
         {
             return Some(format!("the limit of {most} executions was reached"));
         }
-        if !self.executions.is_multiple_of(16) {
+        let (before, at) = self.read;
+        if !self.is_slow && steps - at < Self::STEPS {
             return None;
         }
-        if settings.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            return Some("it was interrupted".into());
+        if let Some(reason) = self.deadline.reached() {
+            return Some(reason);
         }
         let now = Instant::now();
-        if let Some(limit) = settings.time_limit
-            && now - self.began >= limit
-        {
-            return Some(format!("the time limit of {limit:?} was reached"));
-        }
+        self.is_slow = now - before > Self::SLOW;
+        self.read = (now, steps);
         if now - self.reported >= Duration::from_millis(100) {
             self.reported = now;
             progress(&Progress { bound, executions: self.executions, elapsed: now - self.began });

@@ -60,6 +60,13 @@ impl Bpor {
         self
     }
 
+    /// Begins with this bound.
+    pub(super) fn from(mut self, bound: u32) -> Self {
+        self.search.policy.preemptions = Some(bound);
+        self.bound = Some(bound);
+        self
+    }
+
     /// With or without the optimised form of section 5.4.
     pub fn optimised(mut self, optimised: bool) -> Self {
         self.search.policy.lazy = optimised;

@@ -51,6 +51,7 @@ use self::node::{Few, Node, member};
 use super::backtrack::last_thread;
 use super::context_cost::is_beyond;
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
+use crate::deadline::Deadline;
 use crate::lattice::{Lattice, MOST_THREADS, Piece, Trail, each};
 use crate::program::Onward;
 use crate::record::Record;
@@ -168,6 +169,17 @@ impl CbPor {
         self
     }
 
+    /// Looks at no more states than a fixed multiple of what is run.
+    pub(super) fn limited(mut self) -> Self {
+        self.walk.get_mut().marks.cost.effort.limit();
+        self
+    }
+
+    /// Whether it has looked at as many as it may.
+    pub(super) fn has_looked_enough(&self) -> bool {
+        self.walk.borrow().marks.cost.effort.is_over()
+    }
+
     /// Whether the graph of an execution is looked into.
     fn has_graph(&self, record: &Record) -> bool {
         record.threads() <= MOST_THREADS && (self.all || record.len() <= LONGEST)
@@ -275,6 +287,7 @@ impl CbPor {
     fn learn(&mut self, execution: &Finished<'_>) -> Option<usize> {
         self.lesson.clear();
         let record = execution.record;
+        self.walk.get_mut().marks.cost.effort.ran(record.len() - execution.prefix);
         let first = execution.prefix;
         self.decisions.truncate(first);
         self.visited = self.visited.min(first);
@@ -321,6 +334,7 @@ impl CbPor {
         }
         let walk = self.walk.get_mut();
         if !has_graph {
+            walk.marks.cost.effort.cannot_look();
             return None;
         }
         let marks = &mut walk.marks;
@@ -391,6 +405,9 @@ impl CbPor {
         let job = self.member.share(&self.terminals, all, walk.marks.stand());
         let mut open = Vec::new();
         self.terminals.again(all, |index, pieces| {
+            if walk.marks.cost.effort.is_over() {
+                return false;
+            }
             let lesson = job.as_ref().and_then(|job| job.lesson(index));
             let lesson = lesson.filter(|lesson| self.member.is_taught(lesson, &walk.marks.cost));
             let again = |walk: &mut Walk| {
@@ -434,7 +451,7 @@ impl CbPor {
         walk.state.clear();
         let Some(mut part) = job.take_part() else { return };
         job.terminals.again(job.all, |index, pieces| {
-            let has = part.has(index);
+            let has = part.has(index) && !walk.marks.cost.effort.is_over();
             if has {
                 walk.load(&job.terminals, pieces);
                 walk.marks.cost.begin(&walk.state);
@@ -447,6 +464,15 @@ impl CbPor {
         walk.state.clear();
     }
 
+    /// Whether it has looked at as much as it may, or its time is over. Then its copies end too.
+    fn ends(&mut self) -> bool {
+        let effort = &mut self.walk.get_mut().marks.cost.effort;
+        if effort.is_over() && !self.member.is_copy() {
+            effort.end();
+        }
+        effort.is_over()
+    }
+
     /// Whether there is another bound to come.
     fn goes_on(&self) -> bool {
         !self.all && !self.member.is_copy() && self.walk.borrow().marks.more && self.cut()
@@ -456,13 +482,14 @@ impl CbPor {
     fn copy(&self, path: &[Node], helps: bool) -> Self {
         let walk = &mut *self.walk.borrow_mut();
         walk.marks.cost.keep_news(true);
-        let (member, walk) = self.member.copy(walk, self.bound);
+        let (member, mut copy) = self.member.copy(walk, self.bound);
+        copy.marks.cost.effort = walk.marks.cost.effort.of_copy();
         CbPor {
             decisions: self.decisions.clone(),
             path: path.to_vec(),
             visited: self.visited.min(path.len()),
             begun: true,
-            walk: RefCell::new(walk),
+            walk: RefCell::new(copy),
             names: self.names.clone(),
             terminals: Arc::default(),
             member,
@@ -489,7 +516,7 @@ impl Strategy for CbPor {
             self.help(Job::SOON);
             return false;
         }
-        loop {
+        while !self.ends() {
             let marks = &self.walk.get_mut().marks;
             if !self.begun {
                 self.begun = true;
@@ -506,6 +533,9 @@ impl Strategy for CbPor {
                 }
                 let next = node.untried(marks, &self.names, self.bound, &mut self.cut).next();
                 if let Some(decision) = next {
+                    if !self.walk.get_mut().marks.cost.effort.goes_on() {
+                        return false;
+                    }
                     node.tried.insert(member(decision));
                     prefix.expect = Some(node.fingerprint);
                     self.decisions.truncate(node.at);
@@ -526,6 +556,7 @@ impl Strategy for CbPor {
                 }
             }
         }
+        false
     }
 
     fn ahead(&self, wanted: Wanted<'_>) -> Option<Box<dyn Strategy + Send>> {
@@ -549,6 +580,10 @@ impl Strategy for CbPor {
         Some(false)
     }
 
+    fn heed(&mut self, deadline: Deadline) {
+        self.walk.get_mut().marks.cost.effort.heed(deadline);
+    }
+
     fn choose(&self, point: &Point<'_>) -> Choice {
         // Most often the thread goes on, and nothing is known of what comes then.
         if let Some(running) = point.running
@@ -569,6 +604,11 @@ impl Strategy for CbPor {
     fn finished(&mut self, execution: &Finished<'_>) {
         self.member.hear(&mut self.walk.get_mut().marks.cost, self.bound);
         let teacher = self.learn(execution);
+        if self.has_looked_enough() {
+            // What was found out since is not so, and no other search must be told.
+            self.lesson.clear();
+            return;
+        }
         self.member.tell(&mut self.walk.get_mut().marks.cost, self.bound, teacher);
     }
 

@@ -30,6 +30,7 @@ use selvedge_core::ThreadId;
 pub(crate) use self::shared::LookedAt;
 pub(crate) use self::states::News;
 use self::states::{ARRIVALS, At, Costs, States, THREADS};
+use super::effort::Effort;
 use crate::coverage::{HashedMap, HashedSet};
 use crate::happens_before::{mix, value_hash};
 use crate::lattice::{Costs as Spent, Lattice, Runs, Threads, each};
@@ -59,6 +60,7 @@ pub(crate) struct ContextCost {
     looked_at: Option<Vec<LookedAt>>,
     /// How often something had to be worked out.
     searches: u64,
+    pub(crate) effort: Effort,
 }
 
 /// A state that is being looked at.
@@ -421,6 +423,7 @@ impl ContextCost {
     /// Looks at a state of the graph at hand.
     #[inline]
     pub(crate) fn look(&mut self, state: &Lattice) -> Here {
+        self.effort.look();
         let here = self.glance(state);
         if let Some(at) = here.at {
             self.states.look_at(at);
@@ -544,6 +547,9 @@ impl ContextCost {
         way: Way,
     ) -> u32 {
         self.searches += 1;
+        if !self.effort.look() {
+            return NEVER;
+        }
         let removed = state.remove(last);
         let mut before = self.glance(state);
         let cost = self.search(state, &mut before, last, budget, way);
@@ -638,12 +644,14 @@ impl ContextCost {
 }
 
 /// Whether arriving in a state by the step of a thread is beyond the budget, by trying everything. That takes long, so it is done
-/// for one state in many, if it is not too large.
+/// for one state in many, if it is not too large and has few threads.
 pub(crate) fn is_beyond(state: &Lattice, last: usize, budget: u32) -> bool {
     const MOST: usize = 30;
     const ONE_IN: u128 = 64;
+    const MOST_THREADS: usize = 6;
     !state.hash.is_multiple_of(ONE_IN)
         || state.len() > MOST
+        || state.names().len() > MOST_THREADS
         || arrival(&mut state.clone(), last, &mut HashedMap::default()) > budget
 }
 

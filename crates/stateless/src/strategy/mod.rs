@@ -12,15 +12,18 @@ mod depth;
 mod dfs;
 mod dpor;
 mod draw;
+mod effort;
 mod iterative;
 mod named;
 mod optimal;
 mod pct;
 mod random;
 mod replay;
+mod within_reason;
 
 use selvedge_core::{Bounds, Decision, Measure, ThreadId, ThreadSet};
 
+use crate::deadline::Deadline;
 use crate::happens_before::StateHash;
 use crate::program::Onward;
 use crate::record::Record;
@@ -183,6 +186,14 @@ pub trait Strategy {
     /// Goes ahead itself, as a copy of it would, and says whether something was wanted; `None` if it cannot. Asked of
     /// copies, that have come to what they were copied from, and know more by now.
     fn go_ahead(&mut self, _wanted: Wanted<'_>) -> Option<bool> {
+        None
+    }
+
+    /// The search has to end when this says so, also while the strategy works on what comes next.
+    fn heed(&mut self, _deadline: Deadline) {}
+
+    /// Something to be said about the search when it is over.
+    fn note(&self) -> Option<String> {
         None
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::within_reason::WithinReason;
 use super::{Bpor, CbPor, Cost, Depth, Dfs, Dpor, Iterative, Optimal, Pct, Random};
 use crate::coverage::Coverage;
 use crate::settings::Settings;
@@ -160,7 +161,8 @@ impl Named {
             Named::CbPor | Named::Optimal => {
                 let cb_por = CbPor::new(needed, told.yields).remembering(told.states);
                 let cb_por = if self == Named::Optimal { cb_por.in_square_memory() } else { cb_por };
-                Box::new(if told.at_bound { cb_por.at_bound() } else { cb_por })
+                let cb_por = if told.at_bound { cb_por.at_bound() } else { cb_por };
+                Box::new(WithinReason::new(cb_por, needed, told.yields))
             }
             Named::CbPorAll => Box::new(CbPor::new(needed, told.yields).all()),
             Named::Bpor | Named::BporPlain => {
@@ -186,7 +188,7 @@ impl Named {
     /// let settings = Named::Random.settings(&Parameters::default(), Settings::default());
     /// assert_eq!((settings.yields, settings.max_executions), (None, Some(10_000)));
     /// ```
-    pub fn settings<'a>(self, told: &Parameters, settings: Settings<'a>) -> Settings<'a> {
+    pub fn settings(self, told: &Parameters, settings: Settings) -> Settings {
         let samples = self.samples();
         let most = Some(SAMPLES).filter(|_| samples && settings.time_limit.is_none());
         Settings {

@@ -48,7 +48,7 @@ impl Case {
         enumerate(&self.interpreter.program, limits).expect("a part of what was enumerated before")
     }
 
-    fn settings(&self) -> Settings<'static> {
+    fn settings(&self) -> Settings {
         Settings {
             yields: self.limits.yields,
             max_steps: self.limits.max_steps,

@@ -75,7 +75,7 @@ impl Execution for Searcher<'_> {
         true
     }
 
-    fn run_ahead(&mut self, settings: Settings<'static>, search: Ahead<'_>) {
+    fn run_ahead(&mut self, settings: Settings, search: Ahead<'_>) {
         let program = self.program;
         let (mut passes, left, goes_ahead) = {
             let mut shared = program.shared();
@@ -164,7 +164,7 @@ impl Execution for Led<'_> {
         true
     }
 
-    fn run_ahead(&mut self, _: Settings<'static>, search: Ahead<'_>) {
+    fn run_ahead(&mut self, _: Settings, search: Ahead<'_>) {
         // Where nothing is wanted there is none but one that helps.
         while let Some(mut helper) = search(&mut |_, _| false) {
             let mut helpers = self.program.helpers.lock().unwrap();

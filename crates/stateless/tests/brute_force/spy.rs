@@ -77,7 +77,7 @@ pub(crate) struct Search {
 pub(crate) fn search(
     program: &Interpreter,
     strategy: &mut dyn Strategy,
-    settings: &Settings<'_>,
+    settings: &Settings,
 ) -> Result<Search, String> {
     let mut explorer = Explorer::new(program, *settings).map_err(|error| error.to_string())?;
     let mut spy = Spy { inner: strategy, seen: Vec::new() };

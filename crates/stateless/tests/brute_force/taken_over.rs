@@ -99,7 +99,7 @@ fn search(program: &dyn Program, strategy: Named, coverage: Coverage) -> impl Pa
 pub(crate) fn all_found(
     program: &dyn Program,
     strategy: &mut dyn Strategy,
-    settings: Settings<'_>,
+    settings: Settings,
 ) -> impl PartialEq + std::fmt::Debug + use<> {
     let mut explorer = Explorer::new(program, settings).unwrap();
     let found = explorer.search(strategy, &mut |_| ()).unwrap();

@@ -138,7 +138,7 @@ impl Case {
         self
     }
 
-    fn settings(&self) -> Settings<'static> {
+    fn settings(&self) -> Settings {
         Settings {
             yields: self.limits.yields,
             max_steps: self.limits.max_steps,
@@ -153,7 +153,7 @@ impl Case {
         self.search_with(strategy, self.settings())
     }
 
-    fn search_with(&self, strategy: &mut dyn Strategy, settings: Settings<'_>) -> Result<Found, String> {
+    fn search_with(&self, strategy: &mut dyn Strategy, settings: Settings) -> Result<Found, String> {
         let settings = Settings { max_executions: Some(200_000), ..settings };
         let mut explorer = Explorer::new(&self.interpreter, settings).map_err(|error| error.to_string())?;
         let outcome = explorer.search(strategy, &mut |_| ()).map_err(|error| error.to_string())?;

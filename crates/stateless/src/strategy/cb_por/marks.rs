@@ -217,7 +217,7 @@ impl Marks {
     /// where it comes to, and the way back is noted. If there is another bound to come, it is said whether the state is
     /// exhausted: everything behind it has been run, whatever it costs.
     fn mark(&mut self, state: &mut Lattice, mut here: Here, mut exhausted: bool) {
-        loop {
+        while !self.cost.effort.is_over() {
             let within = self.arrivals_within(state, &mut here);
             if !within.is_power_of_two() || self.cost.is_kept(&here) {
                 self.cost.mark_here(&mut here);
