@@ -1,5 +1,6 @@
 //! Channels against a model: for many small programs, what a check reaches is exactly what a brute-force walk
-//! over the states of a plain description of a channel reaches.
+//! over the states of a plain description of a channel reaches; under the default strategy too, which says that it has
+//! checked every execution, although receives with a time limit yield more often than its fair bound.
 
 mod model;
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 use model::{Answer, Receive, Results, Send, outcomes_of};
 use selvedge::sync::mpsc::{self, RecvTimeoutError, TryRecvError, TrySendError};
 use selvedge::{Checker, Strategy, thread};
+use selvedge_core::Guarantee;
 
 /// One receiver, and some senders of a channel with some room; what each of them does.
 #[derive(Clone, Debug)]
@@ -58,26 +60,31 @@ impl Sender {
     }
 }
 
-fn receive(receiver: &mpsc::Receiver<u8>, op: Receive) -> Answer {
+/// The first of two receives, or the second: each at a place of its own, as in a program without loops.
+fn receive(receiver: &mpsc::Receiver<u8>, op: Receive, is_first: bool) -> Answer {
+    const LIMIT: Duration = Duration::from_secs(1);
     let result = match op {
         Receive::Wait => receiver.recv().map_err(|_| Answer::Gone),
         Receive::Try => receiver.try_recv().map_err(|error| match error {
             TryRecvError::Empty => Answer::NotNow,
             TryRecvError::Disconnected => Answer::Gone,
         }),
-        Receive::Timed => receiver.recv_timeout(Duration::from_secs(1)).map_err(|error| match error {
-            RecvTimeoutError::Timeout => Answer::NotNow,
-            RecvTimeoutError::Disconnected => Answer::Gone,
-        }),
+        Receive::Timed => {
+            let result = if is_first { receiver.recv_timeout(LIMIT) } else { receiver.recv_timeout(LIMIT) };
+            result.map_err(|error| match error {
+                RecvTimeoutError::Timeout => Answer::NotNow,
+                RecvTimeoutError::Disconnected => Answer::Gone,
+            })
+        }
     };
     result.map_or_else(|error| error, Answer::Got)
 }
 
-/// What a check reaches.
-fn explored(script: &Script) -> BTreeSet<Results> {
+/// What a check reaches, and its guarantee.
+fn explored(script: &Script, checker: Checker) -> (BTreeSet<Results>, Guarantee) {
     let found = Arc::new(Mutex::new(BTreeSet::new()));
     let (keep, program) = (found.clone(), script.clone());
-    let outcome = Checker::new().strategy(Strategy::Dfs).yields(10).explore(move || {
+    let outcome = checker.explore(move || {
         let results = Mutex::new(vec![Vec::new(); program.senders.len() + 1]);
         let record = Arc::new(Record { results, found: keep.clone() });
         let (first, receiver) = match program.room {
@@ -99,17 +106,23 @@ fn explored(script: &Script) -> BTreeSet<Results> {
             });
         }
         drop(first);
-        for op in &program.receiver {
-            record.note(program.senders.len(), receive(&receiver, *op));
+        for (index, op) in program.receiver.iter().enumerate() {
+            record.note(program.senders.len(), receive(&receiver, *op, index == 0));
         }
     });
     assert!(outcome.holds(), "{script:?}: {:?}", outcome.verdict);
-    std::mem::take(&mut found.lock().unwrap())
+    let guarantee = outcome.guarantee().expect("it holds").clone();
+    (std::mem::take(&mut found.lock().unwrap()), guarantee)
 }
 
 fn compare(script: &Script) {
     let expected = outcomes_of(script.room, &script.senders, &script.receiver);
-    assert_eq!(explored(script), expected, "{script:?}");
+    let (found, _) = explored(script, Checker::new().strategy(Strategy::Dfs).yields(10));
+    assert_eq!(found, expected, "{script:?}");
+    let (found, guarantee) = explored(script, Checker::new().unbounded());
+    assert_eq!(found, expected, "{script:?}");
+    assert_eq!(guarantee.bounds.yields, None, "{script:?}");
+    assert!(guarantee.complete, "{script:?}");
 }
 
 /// All lists of so many of these.
