@@ -171,3 +171,31 @@ impl Graph {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use selvedge_core::Op;
+
+    use super::*;
+    use crate::gate::Gate;
+    use crate::graph::ThreadLine;
+
+    /// A thread that waits twice and is signalled once goes on once.
+    #[test]
+    fn a_signal_is_for_the_wait_that_it_was_sent_to() {
+        let waits = (Op::default(), Gate::OPEN.and_signal());
+        let line = ThreadLine { pending: vec![waits; 3], ..ThreadLine::default() };
+        let mut graph = Graph::default();
+        graph.threads = vec![ThreadLine::default(), line];
+        graph.words.threads(2);
+        graph.words.signalled(ThreadId(1), 4, 1);
+        let status = |number, happened: u32| {
+            graph.status_within(0..u32::MAX, number, ThreadId(1), |event| event <= happened)
+        };
+        assert_eq!(
+            [0, 1, 2].map(|number| status(number, 9)),
+            [Status::Blocked, Status::Enabled, Status::Blocked]
+        );
+        assert_eq!(status(1, 3), Status::Blocked);
+    }
+}

@@ -346,3 +346,43 @@ fn optimal_within_the_fair_bound() {
         }
     }
 }
+
+/// A thread yields, and creates one that waits for another, which it creates after it has yielded again: that the last one is
+/// created holds back who has yielded more often.
+fn generate_late(seed: u64) -> Program {
+    let mut below = numbers(seed);
+    let mut some = |most: u64| -> Vec<String> {
+        let words = (0..below(most + 1)).map(|_| match below(7) {
+            0 | 1 => format!("yields {}", 1 + below(2)),
+            2 => "yield".to_string(),
+            3 => format!("add {}", below(2)),
+            4 => format!("store {} 1", below(2)),
+            5 => format!("lock {0}; unlock {0}", below(2)),
+            _ => format!("load {}", below(2)),
+        });
+        words.collect()
+    };
+    let (before, between, after) = (some(2), some(2), some(1));
+    let creates = [before, vec!["spawn 1".into()], between, vec!["spawn 2".into()], after].concat();
+    let waits = [some(1), vec!["spin-until 0 1".into()], some(1)].concat();
+    let sets = [some(1), vec!["store 0 1".into()], some(1)].concat();
+    let bodies = [creates, waits, sets].map(|body| body.join("; "));
+    bodies.join(" | ").parse().expect("a program")
+}
+
+#[test]
+fn bpor_where_threads_that_have_yielded_create_others() {
+    let mut verified = 0;
+    for (seed, yields) in (0..250).flat_map(|seed| [(seed, 0), (seed, 1)]) {
+        let limits = Limits { yields: Some(yields), max_steps: 40, executions: 1_000, ..LIMITS };
+        let program = generate_late(seed);
+        for property in [|case: &Case| case.bpor_fair(), |case: &Case| case.bpor(true)] {
+            match verify_with(&program, limits, property) {
+                None => {}
+                Some(Ok(())) => verified += 1,
+                Some(Err(why)) => panic!("{seed}, yields {yields}: {program}\n    {why}"),
+            }
+        }
+    }
+    assert!(verified > 500, "most programs must be small enough to enumerate: {verified}");
+}
