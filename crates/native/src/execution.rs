@@ -511,9 +511,10 @@ fn signal_name(signal: i32) -> &'static str {
 }
 
 impl Execution for NativeExecution<'_> {
-    fn assumptions(&self) -> Assumptions {
-        let unseen = (!self.program.is_instrumented()).then_some(AssumptionKind::UnseenMemory);
-        unseen.into_iter().collect()
+    fn assume(&self, assumptions: &mut Assumptions) {
+        if !self.program.is_instrumented() {
+            assumptions.add(AssumptionKind::UnseenMemory);
+        }
     }
 
     fn plan(&mut self, plan: &Plan<'_>) {

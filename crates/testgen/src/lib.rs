@@ -28,6 +28,6 @@ mod race;
 pub use brute::{Enumeration, Limits, Run, enumerate};
 pub use generate::{Numbers, Theme, generate, smaller};
 pub use interpreter::Interpreter;
-pub use machine::{End, Machine, Object, Outcome, Performed};
+pub use machine::{End, Machine, Object, Outcome, Performed, Spurious};
 pub use order::{Graph, History};
 pub use program::{ParseError, Program, Statement};

@@ -77,6 +77,10 @@ macro_rules! as_the_inner_one_says {
         $(fn $name(&self, $($argument: $type),*) -> $result {
             self.inner.$name($($argument),*)
         })*
+
+        fn assume(&self, assumptions: &mut selvedge_core::Assumptions) {
+            self.inner.assume(assumptions);
+        }
     };
 }
 
