@@ -39,6 +39,12 @@ static pthread_rwlock_t rwlocks[OBJECTS];
 static pthread_cond_t condvars[OBJECTS];
 static pthread_t threads[BODIES];
 
+extern int __tsan_atomic64_compare_exchange_weak(volatile void *at, unsigned long *old, unsigned long new, int success,
+                                                 int failure);
+PLAIN static long exchange_weak(int a, unsigned long old, long new) {
+    return __tsan_atomic64_compare_exchange_weak(&atomics[a], &old, (unsigned long)new, 5, 5);
+}
+
 extern unsigned long __tsan_atomic64_compare_exchange_val(volatile void *at, unsigned long old, unsigned long new,
                                                           int success, int failure);
 PLAIN static long exchange(int a, long old, long new) {
@@ -123,6 +129,9 @@ PLAIN static void *run(void *argument) {
             remembered = 1;
         } else if (is(name, "exchange")) {
             value = exchange(n, numbers[1], numbers[2]);
+            remembered = 1;
+        } else if (is(name, "exchange-weak")) {
+            value = exchange_weak(n, (unsigned long)numbers[1], numbers[2]);
             remembered = 1;
         } else if (is(name, "spawn")) {
             mine[n] = 1;
