@@ -45,10 +45,12 @@ PLAIN static long exchange_weak(int a, unsigned long old, long new) {
     return __tsan_atomic64_compare_exchange_weak(&atomics[a], &old, (unsigned long)new, 5, 5);
 }
 
-extern unsigned long __tsan_atomic64_compare_exchange_val(volatile void *at, unsigned long old, unsigned long new,
-                                                          int success, int failure);
+extern int __tsan_atomic64_compare_exchange_strong(volatile void *at, unsigned long *old, unsigned long new,
+                                                   int success, int failure);
 PLAIN static long exchange(int a, long old, long new) {
-    return (long)__tsan_atomic64_compare_exchange_val(&atomics[a], (unsigned long)old, (unsigned long)new, 5, 5);
+    unsigned long found = (unsigned long)old;
+    __tsan_atomic64_compare_exchange_strong(&atomics[a], &found, (unsigned long)new, 5, 5);
+    return (long)found;
 }
 
 // Not strcmp, whose accesses are seen.

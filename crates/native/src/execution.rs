@@ -524,12 +524,14 @@ impl Execution for NativeExecution<'_> {
         if self.leaning & leaning::WEAK_ORDER != 0 {
             assumptions.add(AssumptionKind::SequentialConsistency);
         }
-        for (bit, kind) in [
-            (leaning::NO_WAKEUPS, AssumptionKind::SpuriousWakeups),
-            (leaning::NO_FAILURES, AssumptionKind::SpuriousFailures),
+        let explored = self.program.spurious_events();
+        for (bit, kind, most) in [
+            (leaning::NO_WAKEUPS, AssumptionKind::SpuriousWakeups, explored),
+            (leaning::NO_FAILURES, AssumptionKind::SpuriousFailures, explored),
+            (leaning::NO_FAILURES_UNTOLD, AssumptionKind::SpuriousFailures, 0),
         ] {
             if self.leaning & bit != 0 {
-                assumptions.add(Assumption::spurious(kind, self.program.spurious_events()));
+                assumptions.add(Assumption::spurious(kind, most));
             }
         }
     }

@@ -226,6 +226,8 @@ pub(crate) mod leaning {
     pub(crate) const NO_WAKEUPS: u64 = 2;
     /// A weak exchange could have failed for no reason, and that is left out.
     pub(crate) const NO_FAILURES: u64 = 4;
+    /// An exchange of which the compiler has not said whether it is weak could have, if it is: that is never explored.
+    pub(crate) const NO_FAILURES_UNTOLD: u64 = 8;
 }
 
 /// What an access does.

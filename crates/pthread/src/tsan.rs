@@ -413,7 +413,7 @@ macro_rules! atomics {
 
         compare_exchange! { $atomic, $number, $strong: false, $weak: true }
 
-        /// An atomic compare-exchange, which gives what was there.
+        /// An atomic compare-exchange, which gives what was there. Clang calls it for weak ones too.
         ///
         /// # Safety
         /// Called by the compiler's instrumentation.
@@ -435,6 +435,9 @@ macro_rules! atomics {
                 new as u128,
                 failure,
             );
+            if is_on() && result.is_ok() {
+                rt().leans(leaning::NO_FAILURES_UNTOLD);
+            }
             result.unwrap_or_else(|before| before)
         }
     };
