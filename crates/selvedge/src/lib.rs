@@ -83,5 +83,6 @@ mod book {
         races: "../../../docs/src/races.md";
         loops: "../../../docs/src/loops.md";
         states: "../../../docs/src/states.md";
+        assumptions: "../../../docs/src/assumptions.md";
     }
 }

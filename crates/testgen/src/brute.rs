@@ -56,6 +56,8 @@ pub struct Run {
     pub switches: u32,
     /// What it came to.
     pub outcome: Outcome,
+    /// How many spurious events it has.
+    pub surprises: u32,
     /// The spurious events of which the limit left one out.
     pub without: Vec<Spurious>,
     /// Its happens-before graph.
@@ -165,6 +167,7 @@ impl Walk {
                 delays: here.delays,
                 switches: here.switches,
                 outcome: machine.outcome(end),
+                surprises: machine.surprises(),
                 without: machine.without().collect(),
                 graph: match machine.failure() {
                     Some(_) => self.history.ended_graph(),

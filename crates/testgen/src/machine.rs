@@ -322,6 +322,11 @@ impl<'p> Machine<'p> {
         self.threads[thread].surprise == Surprise::Yes
     }
 
+    /// How many spurious events were decided on.
+    pub fn surprises(&self) -> u32 {
+        self.surprises.iter().sum()
+    }
+
     /// The spurious events that were left out of this execution.
     pub fn without(&self) -> impl Iterator<Item = Spurious> {
         let left_out = |kind: &Spurious| self.without[*kind as usize];
@@ -499,6 +504,33 @@ impl<'p> Machine<'p> {
             }
         };
         Performed { touches, ..Performed::local(kind) }
+    }
+
+    /// The spurious events that could come now, where none is decided before: the thread that has one next.
+    #[cfg(test)]
+    pub(crate) fn surprising(&self) -> impl Iterator<Item = (usize, Spurious)> {
+        (0..self.threads.len()).filter_map(|thread| Some((thread, self.surprise_of(thread)?)))
+    }
+
+    #[cfg(test)]
+    fn surprise_of(&self, thread: usize) -> Option<Spurious> {
+        let state = &self.threads[thread];
+        match state.next {
+            Next::Wake { .. } if !state.signalled => Some(Spurious::Wakeup),
+            Next::Statement => match self.statement(thread) {
+                Statement::Park | Statement::ParkTimeout => Some(Spurious::Wakeup),
+                Statement::ExchangeWeak(a, old, _) if self.atomics[a] == old => Some(Spurious::Failure),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Has a thread's next step go wrong without a reason, as [`surprising`](Machine::surprising) says that it may.
+    #[cfg(test)]
+    pub(crate) fn surprise(&mut self, thread: usize) {
+        self.threads[thread].surprise = Surprise::Yes;
+        self.step(thread, None);
     }
 
     /// Lets an enabled thread take its next step, with a value if it has to choose one.
