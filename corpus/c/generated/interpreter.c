@@ -39,10 +39,18 @@ static pthread_rwlock_t rwlocks[OBJECTS];
 static pthread_cond_t condvars[OBJECTS];
 static pthread_t threads[BODIES];
 
-extern unsigned long __tsan_atomic64_compare_exchange_val(volatile void *at, unsigned long old, unsigned long new,
-                                                          int success, int failure);
+extern int __tsan_atomic64_compare_exchange_weak(volatile void *at, unsigned long *old, unsigned long new, int success,
+                                                 int failure);
+PLAIN static long exchange_weak(int a, unsigned long old, long new) {
+    return __tsan_atomic64_compare_exchange_weak(&atomics[a], &old, (unsigned long)new, 5, 5);
+}
+
+extern int __tsan_atomic64_compare_exchange_strong(volatile void *at, unsigned long *old, unsigned long new,
+                                                   int success, int failure);
 PLAIN static long exchange(int a, long old, long new) {
-    return (long)__tsan_atomic64_compare_exchange_val(&atomics[a], (unsigned long)old, (unsigned long)new, 5, 5);
+    unsigned long found = (unsigned long)old;
+    __tsan_atomic64_compare_exchange_strong(&atomics[a], &found, (unsigned long)new, 5, 5);
+    return (long)found;
 }
 
 // Not strcmp, whose accesses are seen.
@@ -123,6 +131,9 @@ PLAIN static void *run(void *argument) {
             remembered = 1;
         } else if (is(name, "exchange")) {
             value = exchange(n, numbers[1], numbers[2]);
+            remembered = 1;
+        } else if (is(name, "exchange-weak")) {
+            value = exchange_weak(n, (unsigned long)numbers[1], numbers[2]);
             remembered = 1;
         } else if (is(name, "spawn")) {
             mine[n] = 1;

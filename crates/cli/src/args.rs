@@ -100,6 +100,9 @@ pub(crate) struct Options {
     /// A data race is no violation: look for what it leads to (with --race-mode)
     #[arg(long)]
     pub(crate) allow_races: bool,
+    /// Let at most N waits end, and at most N weak compare-exchanges fail, for no reason in an execution (0)
+    #[arg(long, value_name = "N")]
+    pub(crate) spurious: Option<u32>,
     /// How to split the results of a context: lazy (as little as can be) or eager (for each value)
     #[arg(long, value_name = "NAME")]
     pub(crate) splitting: Option<String>,
@@ -201,6 +204,7 @@ impl Options {
             value("--strategy", &self.strategy),
             flag("--race-mode", self.race_mode),
             flag("--allow-races", self.allow_races),
+            value("--spurious", &self.spurious),
             value("--splitting", &self.splitting),
             value("--goal", &self.goal),
             value("--threads", &self.threads),

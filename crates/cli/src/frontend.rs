@@ -53,6 +53,7 @@ const STATELESS: &[&str] = &[
     "--strategy",
     "--race-mode",
     "--allow-races",
+    "--spurious",
     "--max-executions",
     "--max-steps",
     "--time",

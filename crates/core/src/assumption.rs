@@ -150,6 +150,23 @@ impl Assumption {
         Assumption { kind, phrase: phrase.into() }
     }
 
+    /// The bound on spurious wakeups, or on spurious failures, where it left one out.
+    ///
+    /// ```
+    /// use selvedge_core::{Assumption, AssumptionKind};
+    /// let phrase = |bound| Assumption::spurious(AssumptionKind::SpuriousWakeups, bound).phrase;
+    /// assert_eq!(phrase(0), "no spurious wakeups");
+    /// assert_eq!(phrase(2), "at most 2 spurious wakeups");
+    /// ```
+    pub fn spurious(kind: AssumptionKind, bound: u32) -> Self {
+        let phrase = kind.phrase();
+        match (bound, phrase.strip_prefix("no ").unwrap_or(phrase)) {
+            (0, _) => kind.into(),
+            (1, events) => Assumption::new(kind, format!("at most 1 {}", events.trim_end_matches('s'))),
+            (n, events) => Assumption::new(kind, format!("at most {n} {events}")),
+        }
+    }
+
     /// The fair bound, where it cut something off.
     ///
     /// ```
@@ -197,8 +214,15 @@ impl Assumptions {
     /// Adds those of another answer.
     pub fn merge(&mut self, others: &Assumptions) {
         for assumption in &others.0 {
-            self.add(assumption.clone());
+            if let Err(at) = self.0.binary_search(assumption) {
+                self.0.insert(at, assumption.clone());
+            }
         }
+    }
+
+    /// Takes all of them away.
+    pub fn clear(&mut self) {
+        self.0.clear();
     }
 
     /// Whether there is none: the answer is about the program as it is.

@@ -3,7 +3,7 @@
 use selvedge_stateless::Description;
 
 use crate::mirror::{Mirror, object_kind};
-use crate::protocol::{Op, note, object, op};
+use crate::protocol::{Op, access, note, object, op};
 use crate::symbols::Symbols;
 
 /// What is needed to put an execution into words.
@@ -43,6 +43,9 @@ impl Words<'_> {
         if state.kind == object::NAMES {
             return "the names of semaphores".into();
         }
+        if let object::SPURIOUS_WAKEUPS | object::SPURIOUS_FAILURES = state.kind {
+            return format!("a {kind}");
+        }
         match self.symbols.variable(state.address, size) {
             Some(name) => format!("{kind} {name}"),
             None => {
@@ -76,6 +79,7 @@ impl Words<'_> {
             // A futex has no mutex.
             op::WAIT if operation.also == 0 => format!("wait on {name}"),
             op::WAIT => format!("wait on {name}, unlocking {also}"),
+            op::WAKE if operation.access == access::NONE => format!("wake spuriously from {name}"),
             op::WAKE if !self.locks(operation) => format!("wake from {name}"),
             op::WAKE => format!("wake from {name}, locking {also}"),
             op::NOTIFY_ONE => format!("signal {name}"),
@@ -86,6 +90,7 @@ impl Words<'_> {
             op::BARRIER_PASS => format!("go on from {name}"),
             op::ONCE_ENTER => format!("enter {name}"),
             op::ONCE_LEAVE => format!("complete {name}"),
+            op::CHOOSE if operation.object != 0 => format!("decide whether there is {name}"),
             op::CHOOSE => "choose".into(),
             op::POST => format!("post {name}"),
             op::TAKE => format!("take {name}"),
@@ -142,6 +147,9 @@ impl Words<'_> {
             note::OWNER_DIED => Some("its owner has ended".into()),
             note::CANCELLED => Some("cancelled".into()),
             note::WAITS => Some("it waits in a loop".into()),
+            note::NO => Some("no".into()),
+            note::YES => Some("yes".into()),
+            note::NO_MORE => Some("no, it may have no more".into()),
             note::CHANGED => Some(format!("{} -> {}", step.numbers[0], step.numbers[1])),
             _ => None,
         };

@@ -11,7 +11,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{
-    AssumptionKind, Assumptions, Decision, Location, ObjectId, Op, ThreadId, ThreadSet, ViolationKind,
+    Assumption, AssumptionKind, Assumptions, Decision, Location, ObjectId, Op, ThreadId, ThreadSet,
+    ViolationKind,
 };
 use selvedge_stateless::{
     Ahead, Deadline, Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Ran, Settings, Site,
@@ -24,7 +25,7 @@ use crate::describe::{Step, Words};
 use crate::kept::Course;
 use crate::launch::{NativeProgram, Zygote};
 use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order};
-use crate::protocol::{self, ASKS, Answer, how, note, op, stop, tag};
+use crate::protocol::{self, ASKS, Answer, how, leaning, note, op, stop, tag};
 use crate::symbols::Symbols;
 use crate::told::Told;
 
@@ -74,6 +75,8 @@ pub(crate) struct NativeExecution<'a> {
     told: Told,
     /// Whether it is under way.
     live: bool,
+    /// What it takes for granted, as bits of [`leaning`].
+    leaning: u64,
     /// The thread whose step is being read.
     current: u32,
     step: Step,
@@ -133,6 +136,7 @@ impl<'a> NativeExecution<'a> {
             is_told: false,
             told: Told::default(),
             live: false,
+            leaning: 0,
             current: 0,
             step: Step::default(),
             events: Vec::new(),
@@ -160,6 +164,7 @@ impl<'a> NativeExecution<'a> {
         self.events.clear();
         self.told.clear();
         self.live = true;
+        self.leaning = 0;
         self.position = 0;
         self.zygote.put_files_back(self.program);
         let began = Instant::now();
@@ -328,6 +333,7 @@ impl<'a> NativeExecution<'a> {
                     _ => LocalEvent::Write(cell, Site(place)),
                 });
             }
+            tag::LEANS => self.leaning |= record[1],
             tag::RETIRE => self.events.push(LocalEvent::Retire(ObjectId::new(record[1] as u32))),
             tag::FENCE => self.events.push(LocalEvent::Fence(engine_order(record[1] as u8))),
             tag::PUBLISH => {
@@ -510,9 +516,23 @@ fn signal_name(signal: i32) -> &'static str {
 }
 
 impl Execution for NativeExecution<'_> {
-    fn assumptions(&self) -> Assumptions {
-        let unseen = (!self.program.is_instrumented()).then_some(AssumptionKind::UnseenMemory);
-        unseen.into_iter().collect()
+    fn assume(&self, assumptions: &mut Assumptions) {
+        if !self.program.is_instrumented() {
+            assumptions.add(AssumptionKind::UnseenMemory);
+        }
+        if self.leaning & leaning::WEAK_ORDER != 0 {
+            assumptions.add(AssumptionKind::SequentialConsistency);
+        }
+        let explored = self.program.spurious_events();
+        for (bit, kind, most) in [
+            (leaning::NO_WAKEUPS, AssumptionKind::SpuriousWakeups, explored),
+            (leaning::NO_FAILURES, AssumptionKind::SpuriousFailures, explored),
+            (leaning::NO_FAILURES_UNTOLD, AssumptionKind::SpuriousFailures, 0),
+        ] {
+            if self.leaning & bit != 0 {
+                assumptions.add(Assumption::spurious(kind, most));
+            }
+        }
     }
 
     fn plan(&mut self, plan: &Plan<'_>) {

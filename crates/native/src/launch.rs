@@ -72,6 +72,7 @@ pub struct NativeProgram {
     /// Its atomics within so many bytes are taken for one; 0 as long as none were seen to overlap.
     atomics_together: AtomicU32,
     nondet: (i32, i32),
+    spurious: u32,
     meant: Meant,
     /// The libraries that it has loaded when its `main` begins, once that was seen.
     libraries: OnceLock<Vec<PathBuf>>,
@@ -130,6 +131,7 @@ impl NativeProgram {
             race_mode: false,
             atomics_together: AtomicU32::new(0),
             nondet: (0, 2),
+            spurious: 0,
             meant: found.meant,
             libraries: OnceLock::new(),
             jobs: 1,
@@ -179,6 +181,18 @@ impl NativeProgram {
             )));
         }
         Ok(NativeProgram { nondet: (from, to), ..self })
+    }
+
+    /// Lets waits on condition variables end for no reason, at most so many times in an execution, and weak
+    /// compare-exchanges fail for none, at most as many times (0 by default).
+    ///
+    /// ```no_run
+    /// # use selvedge_native::NativeProgram;
+    /// let program = NativeProgram::open("./a.out".as_ref()).unwrap().spurious(1);
+    /// ```
+    #[must_use]
+    pub fn spurious(self, most: u32) -> Self {
+        NativeProgram { spurious: most, ..self }
     }
 
     /// On so many cores (1 by default): executions that a search will most likely ask for are run before it does. What
@@ -232,6 +246,7 @@ impl NativeProgram {
             race_mode: self.race_mode,
             atomics_together: AtomicU32::new(self.atomics_together()),
             nondet: self.nondet,
+            spurious: self.spurious,
             meant: self.meant.clone(),
             libraries: self.libraries.clone(),
             jobs: 1,
@@ -305,6 +320,7 @@ impl NativeProgram {
         let (from, to) = self.nondet;
         area.get().nondet_from.store(from as u32, Ordering::Relaxed);
         area.get().nondet_count.store(to.abs_diff(from) + 1, Ordering::Relaxed);
+        area.get().spurious.store(self.spurious, Ordering::Relaxed);
         area.get().cancels.store(u32::from(self.cancels), Ordering::Relaxed);
         self.meant.write(area.get());
         for (place, function) in area.get().cpp.iter().zip(self.cpp) {
@@ -403,6 +419,11 @@ impl NativeProgram {
     /// Atomic operations that were taken for independent overlap within so many bytes.
     pub(crate) fn has_mixed_atomics(&self, bytes: u32) {
         self.atomics_together.fetch_max(bytes, Ordering::Relaxed);
+    }
+
+    /// How many spurious events of each kind an execution may have.
+    pub(crate) fn spurious_events(&self) -> u32 {
+        self.spurious
     }
 
     /// Whether it tells of its accesses to memory.

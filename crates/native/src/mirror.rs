@@ -200,6 +200,8 @@ pub(crate) fn object_kind(kind: u8) -> (&'static str, u64) {
         object::ATOMIC => ("atomic", 0),
         object::CELL => ("memory", 0),
         object::ATOMIC_SECTION => ("atomic section", 0),
+        object::SPURIOUS_WAKEUPS => ("spurious wakeup", 0),
+        object::SPURIOUS_FAILURES => ("spurious failure", 0),
         _ => ("thread", 0),
     }
 }

@@ -1,5 +1,5 @@
 //! Condition variables. Which waiter a signal wakes is explored; waits do not end by themselves unless they have a time
-//! limit, which may run out at any point.
+//! limit, which may run out at any point, or spurious wakeups are explored.
 
 use std::ffi::{c_int, c_void};
 
@@ -9,6 +9,7 @@ use crate::protocol::{Gate, Op, access, note, op, order, stop};
 use crate::runtime::{is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
 use crate::slot::{Slot, Sort};
+use crate::spurious::{self, Spurious, Surprise};
 use crate::sys::{EINVAL, EPERM, ETIMEDOUT, Timespec, real};
 use crate::time;
 
@@ -63,20 +64,27 @@ pub(crate) fn wait_on(object: u32, mutex: u32, deadline: Option<u64>, frame: Fra
 
 /// The same; `begun` is called when the wait begins.
 fn wait_begun(object: u32, mutex: u32, deadline: Option<u64>, begun: impl FnOnce(), frame: Frame) -> c_int {
+    let surprise = spurious::decides(Spurious::Wakeup, frame);
+    let is_spurious = surprise == Surprise::Yes;
     cancel::act(frame);
     // A recursive mutex that is locked more than once stays locked, as in the C library: the wait does nothing to it
     // that another thread could tell.
     let stays = rt().object(mutex).count > 1;
     let me = rt().current;
     rt().threads[me as usize].in_cancellable_wait = true;
-    let begin = Op::on(op::WAIT, access::WRITE, object);
+    // Who wakes for no reason is nobody's to wake, but can be cancelled.
+    let touches = if is_spurious && !cancel::is_used() { access::NONE } else { access::WRITE };
+    let begin = Op::on(op::WAIT, touches, object);
     visible(if stays { begin } else { begin.with(mutex) }, frame);
     begun();
     let runtime = rt();
+    if surprise == Surprise::Never {
+        runtime.leaves_out(Spurious::Wakeup);
+    }
     if runtime.threads[me as usize].woken_to_cancel {
         // It was cancelled on its way here: it need not be woken.
         runtime.signal(me);
-    } else {
+    } else if !is_spurious {
         runtime.add_waiter(object, me);
     }
     if stays {
@@ -84,22 +92,32 @@ fn wait_begun(object: u32, mutex: u32, deadline: Option<u64>, begun: impl FnOnce
     } else {
         mutex::release(mutex);
     }
-    let how = if deadline.is_some() { access::WRITE } else { access::READ };
+    let by_itself = is_spurious || deadline.is_some();
+    let how = match by_itself {
+        true if is_spurious => touches,
+        true => access::WRITE,
+        false => access::READ,
+    };
     let wake = Op::on(op::WAKE, how, object);
-    // Where threads are cancelled, it wakes first, in order with that, and then locks the mutex; and so if its time may run
-    // out, which may be while another thread has the mutex.
-    let locks_later = !stays && (deadline.is_some() || cancel::is_used());
+    // Where threads are cancelled, it wakes first, in order with that, and then locks the mutex; and so if it may wake by
+    // itself, which may be while another thread has the mutex.
+    let locks_later = !stays && (by_itself || cancel::is_used());
     let (wake, gate) = match stays || locks_later {
         true => (cancel::in_order(wake), Gate::OPEN),
         false => (wake.with(mutex), mutex::free(mutex)),
     };
-    let gate = Gate { needs_signal: true, timed: deadline.is_some(), ..gate };
+    let gate = Gate { needs_signal: true, timed: by_itself, ..gate };
     // Cancelled or not, it has the mutex when it goes on.
     let me = me as usize;
-    let timed_out = visible_when(wake, gate, frame);
+    let woke_by_itself = visible_when(wake, gate, frame);
+    let timed_out = woke_by_itself && !is_spurious;
     rt().threads[me].in_cancellable_wait = false;
     let runtime = rt();
-    if timed_out {
+    if is_spurious {
+        // No time has run out.
+        runtime.performed.timed_out = false;
+        runtime.threads[me].late = false;
+    } else if timed_out {
         runtime.take_waiter(object, |_, thread| thread as usize == me);
         runtime.pass_time(deadline.unwrap_or(0));
     } else {

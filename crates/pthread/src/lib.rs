@@ -24,6 +24,7 @@
 //! | `fault.rs` | failed assertions, aborts, crashes |
 //! | `heap.rs` | freed memory |
 //! | `memory.rs`, `tsan.rs`, `bytes.rs`, `annotate.rs` | accesses to memory and atomics, in programs that are compiled for it |
+//! | `spurious.rs` | waits that end, and exchanges that fail, for no reason |
 //! | `spin.rs` (with `spin/shared.rs`) | loops that wait and do not yield |
 //! | `verifier.rs` | the intrinsics of verification benchmarks |
 //! | `sys.rs` | what is used of the system |
@@ -64,6 +65,7 @@ mod signal;
 mod site;
 mod slot;
 mod spin;
+mod spurious;
 mod start;
 mod sys;
 mod thread;

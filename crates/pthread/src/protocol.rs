@@ -69,6 +69,8 @@ pub(crate) struct Area {
     /// The values of `__VERIFIER_nondet_*`: the first, an `i32`, and how many there are.
     pub(crate) nondet_from: AtomicU32,
     pub(crate) nondet_count: AtomicU32,
+    /// So many spurious wakeups, and so many spurious failures, are explored in an execution.
+    pub(crate) spurious: AtomicU32,
     /// The functions of the executable that are atomic sections: where each begins and ends, as its file has it, and how many
     /// there are; and the one by whose `abort` the program assumes something, or zeros.
     pub(crate) sections: [[AtomicU64; 2]; SECTIONS],
@@ -212,6 +214,20 @@ pub(crate) mod tag {
     pub(crate) const FREED: u8 = 20;
     /// Where people are told: what goes wrong does in freed memory, at an address (1).
     pub(crate) const STALE: u8 = 21;
+    /// The execution takes something for granted: 1: a [`super::leaning`].
+    pub(crate) const LEANS: u8 = 22;
+}
+
+/// What an execution takes for granted, as bits.
+pub(crate) mod leaning {
+    /// An atomic operation, or a fence, is weaker than sequentially consistent.
+    pub(crate) const WEAK_ORDER: u64 = 1;
+    /// A wait could have ended for no reason, and that is left out.
+    pub(crate) const NO_WAKEUPS: u64 = 2;
+    /// A weak exchange could have failed for no reason, and that is left out.
+    pub(crate) const NO_FAILURES: u64 = 4;
+    /// An exchange of which the compiler has not said whether it is weak could have, if it is: that is never explored.
+    pub(crate) const NO_FAILURES_UNTOLD: u64 = 8;
 }
 
 /// What an access does.
@@ -318,6 +334,9 @@ pub(crate) mod object {
     pub(crate) const PROCESS: u8 = 11;
     /// The names of semaphores.
     pub(crate) const NAMES: u8 = 12;
+    /// How many there were.
+    pub(crate) const SPURIOUS_WAKEUPS: u8 = 13;
+    pub(crate) const SPURIOUS_FAILURES: u8 = 14;
 }
 
 /// What can go wrong.
@@ -360,6 +379,10 @@ pub(crate) mod note {
     pub(crate) const SIGNED: u64 = 10;
     /// A yield that the program does not have: it waits in a loop.
     pub(crate) const WAITS: u64 = 11;
+    /// Whether there is a spurious event, or may be none any more.
+    pub(crate) const NO: u64 = 12;
+    pub(crate) const YES: u64 = 13;
+    pub(crate) const NO_MORE: u64 = 14;
 }
 
 /// Tests of a gate.

@@ -64,7 +64,7 @@ pub(crate) struct Thread {
     enabled: bool,
     waiting: bool,
     /// A wait of its has run out while the process was about to exit: no other will.
-    late: bool,
+    pub(crate) late: bool,
     /// It runs to its first operation, and then its creator goes on.
     starting: bool,
     creator: u32,
@@ -157,6 +157,11 @@ pub(crate) struct Runtime {
     pub(crate) is_told: bool,
     /// The values of `__VERIFIER_nondet_*`: the first, and how many there are.
     pub(crate) nondet: (i32, u32),
+    /// So many spurious events of each kind an execution may have, and the objects that count them.
+    pub(crate) spurious: u32,
+    pub(crate) counters: [u32; 2],
+    /// What the execution takes for granted, as far as it was logged.
+    leaning: u64,
     /// How often what a thread has done so far may have become known to others: with each step, and where something is published
     /// within one.
     pub(crate) published: u32,
@@ -253,6 +258,9 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     atomics_together: 0,
     is_told: false,
     nondet: (0, 0),
+    spurious: 0,
+    counters: [0; 2],
+    leaning: 0,
     published: 0,
     section: 0,
     exit: 0,
@@ -295,6 +303,8 @@ pub(crate) fn begin(area: *const Area, stack_top: usize) {
     let thread = &mut runtime.threads[main as usize];
     thread.stack_top = stack_top;
     runtime.current = main;
+    runtime.leaning = 0;
+    runtime.count_spurious(area.spurious.load(Ordering::Relaxed));
     // Its first step runs it to its first operation.
     runtime.log([head(tag::PENDING, main), Op::local(op::LOCAL).pack(), Gate::OPEN.pack(), 0, 0, 0, 0, 0]);
     runtime.performed = Op::local(op::LOCAL);
@@ -392,6 +402,14 @@ impl Runtime {
             return;
         }
         area.log_length.store(self.log_length as u32, Ordering::Relaxed);
+    }
+
+    /// Logs what the step under way takes for granted, a [`leaning`](crate::protocol::leaning), once in an execution.
+    pub(crate) fn leans(&mut self, on: u64) {
+        if self.leaning & on == 0 {
+            self.leaning |= on;
+            self.log([head(tag::LEANS, 0), on, 0, 0, 0, 0, 0, 0]);
+        }
     }
 
     /// Gives the controlling side its turn, and waits for what it says.

@@ -184,7 +184,7 @@ fn effect(runtime: &Runtime) -> Effect {
     let object = performed.object;
     match (performed.kind, runtime.note) {
         // What it chooses is not what others do.
-        (op::CHOOSE, _) => Effect::Acts,
+        (op::CHOOSE, _) if object == 0 => Effect::Acts,
         _ if performed.yields() => Effect::Acts,
         (op::LOCK | op::READ_LOCK, note::NONE) => Effect::Takes(object),
         (op::TRY_LOCK | op::TRY_READ_LOCK, note::TAKEN) => Effect::Takes(object),

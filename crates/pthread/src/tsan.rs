@@ -9,10 +9,11 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::memory;
-use crate::protocol::{access, head, note, op, order, tag};
+use crate::protocol::{access, head, leaning, note, op, order, tag};
 use crate::runtime::{Phase, is_on, rt};
 use crate::site::{Frame, frame};
 use crate::spin;
+use crate::spurious::{self, Spurious, Surprise};
 use crate::verifier;
 
 /// The order of the compiler's number: relaxed, consume, acquire, release, both, sequentially consistent.
@@ -112,6 +113,14 @@ unsafe fn exchange_16_bytes(at: *mut u128, expected: u128, new: u128) -> u128 {
 fn atomic(kind: u8, writes: bool, address: usize, size: usize, number: c_int, frame: Frame) {
     if is_on() {
         memory::atomic_access(address, size, kind, writes, engine_order(number), frame);
+        is_ordered(number);
+    }
+}
+
+/// The step under way is ordered like this, and that it is sequentially consistent all the same is taken for granted.
+fn is_ordered(number: c_int) {
+    if engine_order(number) != order::SEQ_CST {
+        rt().leans(leaning::WEAK_ORDER);
     }
 }
 
@@ -282,6 +291,7 @@ pub(crate) unsafe extern "C-unwind" fn __tsan_func_exit() {
 pub(crate) unsafe extern "C-unwind" fn __tsan_atomic_thread_fence(number: c_int) {
     if rt().phase == Phase::Running {
         rt().published += 1;
+        is_ordered(number);
         rt().log([head(tag::FENCE, 0), u64::from(engine_order(number)), 0, 0, 0, 0, 0, 0]);
     } else {
         std::sync::atomic::fence(Ordering::SeqCst);
@@ -315,9 +325,9 @@ macro_rules! update {
     )*};
 }
 
-/// Compare-exchanges that say whether they exchanged. The weak one never fails for no reason.
+/// Compare-exchanges that say whether they exchanged. Weak ones may fail for no reason.
 macro_rules! compare_exchange {
-    ($atomic:ty, $number:ty, $($name:ident),*) => {$(
+    ($atomic:ty, $number:ty, $($name:ident: $is_weak:literal),*) => {$(
         /// An atomic compare-exchange, which says whether it exchanged.
         ///
         /// # Safety
@@ -330,9 +340,24 @@ macro_rules! compare_exchange {
             order: c_int,
             failure: c_int,
         ) -> c_int {
+            let frame = frame!();
+            let surprise = if $is_weak && is_on() {
+                spurious::decides(Spurious::Failure, frame)
+            } else {
+                Surprise::No
+            };
+            if surprise == Surprise::Yes {
+                atomic(op::LOAD, false, at as usize, size_of::<$number>(), failure, frame);
+                is_ordered(order);
+                // SAFETY: the program's atomic, and what it expects.
+                unsafe { *expected = (*at).load(Ordering::SeqCst) };
+                // SAFETY: as above.
+                saw(unsafe { *expected } as u64);
+                return 0;
+            }
             // SAFETY: the program's atomic, and what it expects.
             let writes = unsafe { (*at).load(Ordering::SeqCst) == *expected };
-            atomic(op::COMPARE_EXCHANGE, writes, at as usize, size_of::<$number>(), order, frame!());
+            atomic(op::COMPARE_EXCHANGE, writes, at as usize, size_of::<$number>(), order, frame);
             // SAFETY: as above.
             let result =
                 unsafe { (*at).compare_exchange(*expected, new, Ordering::SeqCst, Ordering::SeqCst) };
@@ -340,6 +365,8 @@ macro_rules! compare_exchange {
             if let Err(before) = result {
                 // SAFETY: as above.
                 unsafe { *expected = before };
+            } else if $is_weak && surprise == Surprise::Never {
+                rt().leaves_out(Spurious::Failure);
             }
             c_int::from(result.is_ok())
         }
@@ -384,9 +411,9 @@ macro_rules! atomics {
             $nand: fetch_nand, |before, value| !(before & value);
         }
 
-        compare_exchange! { $atomic, $number, $strong, $weak }
+        compare_exchange! { $atomic, $number, $strong: false, $weak: true }
 
-        /// An atomic compare-exchange, which gives what was there.
+        /// An atomic compare-exchange, which gives what was there. Clang calls it for weak ones too.
         ///
         /// # Safety
         /// Called by the compiler's instrumentation.
@@ -408,6 +435,9 @@ macro_rules! atomics {
                 new as u128,
                 failure,
             );
+            if is_on() && result.is_ok() {
+                rt().leans(leaning::NO_FAILURES_UNTOLD);
+            }
             result.unwrap_or_else(|before| before)
         }
     };
@@ -415,6 +445,10 @@ macro_rules! atomics {
 
 /// Notes what came of a compare-exchange. One that failed has only read.
 fn compared(result: Result<u128, u64>, new: u128, failure: c_int) {
+    if is_on() {
+        // In weaker memory one that succeeds could fail.
+        is_ordered(failure);
+    }
     match result {
         Ok(before) => changed(before, new),
         Err(before) => {

@@ -42,7 +42,7 @@ where
 
 /// How to check. Each setting can also come from the environment, which wins: `SELVEDGE_PREEMPTIONS`,
 /// `SELVEDGE_STRATEGY`, `SELVEDGE_YIELDS`, `SELVEDGE_DELAYS`, `SELVEDGE_DEPTH`, `SELVEDGE_RACE_MODE`,
-/// `SELVEDGE_ALLOW_RACES`, `SELVEDGE_TIME`, `SELVEDGE_MAX_EXECUTIONS`, `SELVEDGE_MAX_STEPS`, `SELVEDGE_SEED`, `SELVEDGE_REPLAY`,
+/// `SELVEDGE_ALLOW_RACES`, `SELVEDGE_SPURIOUS`, `SELVEDGE_TIME`, `SELVEDGE_MAX_EXECUTIONS`, `SELVEDGE_MAX_STEPS`, `SELVEDGE_SEED`, `SELVEDGE_REPLAY`,
 /// `SELVEDGE_AT_BOUND`, `SELVEDGE_JSON`, `SELVEDGE_QUIET`, `SELVEDGE_PROGRESS`.
 ///
 /// ```
@@ -65,6 +65,7 @@ pub struct Checker {
     check_leaks: bool,
     allow_thread_panics: bool,
     allow_inconclusive: bool,
+    spurious: u32,
     time_limit: Option<Duration>,
     max_executions: Option<u64>,
     max_steps: usize,
@@ -87,6 +88,7 @@ impl Default for Checker {
             check_leaks: false,
             allow_thread_panics: false,
             allow_inconclusive: false,
+            spurious: 0,
             time_limit: None,
             max_executions: None,
             max_steps: settings.max_steps,
@@ -166,6 +168,35 @@ impl Checker {
     pub fn pct_depth(mut self, depth: u32) -> Self {
         self.parameters.pct_depth = depth;
         self
+    }
+
+    /// Lets waits on a [`Condvar`](crate::sync::Condvar) and parked threads wake up for no reason, at most so many times in
+    /// an execution, and `compare_exchange_weak` fail for none, at most as many times (0 by default). Their contracts allow
+    /// both at any time. The answer names what it takes for granted: that there are no more of them, where there could be.
+    ///
+    /// ```
+    /// use selvedge::{Checker, sync::{Arc, Condvar, Mutex}};
+    /// let waits = || {
+    ///     let pair = Arc::new((Mutex::new(false), Condvar::new()));
+    ///     let other = pair.clone();
+    ///     let setter = selvedge::thread::spawn(move || {
+    ///         *other.0.lock().unwrap() = true;
+    ///         other.1.notify_one();
+    ///     });
+    ///     let mut ready = pair.0.lock().unwrap();
+    ///     if !*ready {
+    ///         ready = pair.1.wait(ready).unwrap();
+    ///     }
+    ///     assert!(*ready, "it should be a `while`");
+    ///     drop(ready);
+    ///     setter.join().unwrap();
+    /// };
+    /// let outcome = Checker::new().explore(waits);
+    /// assert_eq!(outcome.guarantee().unwrap().assumptions.to_string(), "no spurious wakeups");
+    /// assert!(Checker::new().spurious(1).explore(waits).violation().is_some());
+    /// ```
+    pub fn spurious(self, most: u32) -> Self {
+        Checker { spurious: most, ..self }
     }
 
     /// Makes every access to a tracked cell a scheduling point. Without it a data race is a violation, and
@@ -357,6 +388,7 @@ impl Checker {
             strategy,
             race_mode: environment.race_mode || self.race_mode,
             allow_races: environment.allow_races || self.allow_races,
+            spurious: environment.spurious.unwrap_or(self.spurious),
             time_limit: environment.time.or(self.time_limit),
             max_executions: environment.max_executions.or(self.max_executions),
             max_steps: environment.max_steps.unwrap_or(self.max_steps),
@@ -400,6 +432,7 @@ impl Checker {
             allow_thread_panics: self.allow_thread_panics,
             check_leaks: self.check_leaks,
             counts_references: false,
+            spurious: self.spurious,
         };
         if environment.json.is_some() {
             progress::catch_interrupts();

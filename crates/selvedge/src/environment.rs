@@ -20,6 +20,7 @@ pub(crate) struct Environment {
     pub(crate) strategy: Option<Strategy>,
     pub(crate) race_mode: bool,
     pub(crate) allow_races: bool,
+    pub(crate) spurious: Option<u32>,
     pub(crate) at_bound: bool,
     pub(crate) time: Option<Duration>,
     pub(crate) max_executions: Option<u64>,
@@ -70,6 +71,7 @@ impl Environment {
             strategy: strategy.map_err(|error| format!("SELVEDGE_STRATEGY: {error}"))?,
             race_mode: flag("RACE_MODE")?.unwrap_or(false),
             allow_races: flag("ALLOW_RACES")?.unwrap_or(false),
+            spurious: small("SPURIOUS")?,
             at_bound: flag("AT_BOUND")?.unwrap_or(false),
             time: time("TIME")?,
             max_executions: number("MAX_EXECUTIONS")?,
@@ -170,6 +172,7 @@ mod tests {
         for (name, text, expected) in [
             ("PREEMPTIONS", "two", "expected a number"),
             ("PREEMPTIONS", "5000000000", "too large"),
+            ("SPURIOUS", "-1", "expected a number"),
             ("TIME", "soon", "such as 30s"),
             ("TIME", "-1s", "such as 30s"),
             ("PATIENCE", "long", "such as 30s"),

@@ -56,8 +56,8 @@ pub mod time;
 pub use checker::{Checker, check};
 pub use choose::choose;
 pub use selvedge_core::{
-    Bounds, CoverageRow, Gap, Guarantee, Location, Outcome, Schedule, Statistics, Step, Trace, Verdict,
-    Violation, ViolationKind,
+    Assumption, AssumptionKind, Assumptions, Bounds, CoverageRow, Gap, Guarantee, Location, Outcome,
+    Schedule, Statistics, Step, Trace, Verdict, Violation, ViolationKind,
 };
 pub use selvedge_macros::test;
 pub use selvedge_stateless::strategy::Named as Strategy;
@@ -83,5 +83,6 @@ mod book {
         races: "../../../docs/src/races.md";
         loops: "../../../docs/src/loops.md";
         states: "../../../docs/src/states.md";
+        assumptions: "../../../docs/src/assumptions.md";
     }
 }

@@ -1,7 +1,8 @@
 //! From a failure to a counterexample that a person can follow: replayed, made simpler, and written down.
 
 use selvedge_core::{
-    AssumptionKind, Decision, Op, OpKind, Schedule, Step, ThreadId, Trace, Violation, ViolationKind,
+    AssumptionKind, Assumptions, Decision, Op, OpKind, Schedule, Step, ThreadId, Trace, Violation,
+    ViolationKind,
 };
 
 use crate::explore::{End, Explorer};
@@ -227,7 +228,9 @@ pub(crate) fn step_limit<E: Execution + ?Sized>(explorer: &Explorer<E>) -> Stop 
     threads.dedup();
     let names: Vec<_> = threads.iter().map(|thread| explorer.execution.thread_name(*thread)).collect();
     let limit = explorer.settings.max_steps;
-    let in_c = if explorer.execution.assumptions().contains(AssumptionKind::UnseenMemory) {
+    let mut assumptions = Assumptions::default();
+    explorer.execution.assume(&mut assumptions);
+    let in_c = if assumptions.contains(AssumptionKind::UnseenMemory) {
         "sched_yield() in C (or compile it with `selvedge cc`: then it is seen that the loop waits)"
     } else {
         "sched_yield() in C"

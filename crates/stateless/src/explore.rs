@@ -10,7 +10,8 @@ mod results;
 use std::time::Duration;
 
 use selvedge_core::{
-    Decision, Gap, Measure, Op, OpKind, Outcome, Schedule, Statistics, Step, ThreadId, ThreadSet, Verdict,
+    Assumptions, Decision, Gap, Measure, Op, OpKind, Outcome, Schedule, Statistics, Step, ThreadId,
+    ThreadSet, Verdict,
 };
 
 pub use self::ahead::Ran;
@@ -129,6 +130,8 @@ pub struct Explorer<E: ?Sized = dyn Execution> {
     yielding: Graph,
     /// That of the search.
     pub(crate) deadline: Deadline,
+    /// What the executions so far take for granted, the fair bound apart.
+    assumptions: Assumptions,
     allowed: ThreadSet,
     visited: Visited,
     /// The states that the current execution has reached after its prefix.
@@ -183,6 +186,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
             yielding: Graph::default(),
             deadline: Deadline::default(),
             fair_cut: false,
+            assumptions: Assumptions::default(),
             allowed: ThreadSet::default(),
             visited: Visited::default(),
             reached: Vec::new(),
@@ -279,7 +283,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
                 }
                 if first_violation.is_none() {
                     // What is run again to explain a failure is not part of what the search has covered.
-                    let fair_cut = self.fair_cut;
+                    let (fair_cut, assumptions) = (self.fair_cut, self.assumptions.clone());
                     if let Report::Like(other) = strategy.report(&finished) {
                         // Whatever happens, what went wrong is not lost.
                         let itself = self.record.decisions().to_vec();
@@ -293,7 +297,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
                         ));
                     }
                     let mut violation = explained?;
-                    self.fair_cut = fair_cut;
+                    (self.fair_cut, self.assumptions) = (fair_cut, assumptions);
                     violation.below = rows.last().map(|row| self.finished_bound(row));
                     first_violation = Some(violation);
                 }
@@ -496,6 +500,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
         self.ended.state = self.happens_before.hash();
         self.ended.stopped = self.observer.stopped;
         let at_end = self.execution.finish();
+        self.execution.assume(&mut self.assumptions);
         match (end, at_end) {
             (Ok(End::Complete), Some(stop)) => Ok(End::Stopped(Box::new(stop))),
             // As far as it went it was run, and its last step ended it; that is all.

@@ -172,10 +172,8 @@ pub trait Execution {
         None
     }
 
-    /// What answers about this program take for granted, as far as the runs so far have shown: it only grows.
-    fn assumptions(&self) -> Assumptions {
-        Assumptions::default()
-    }
+    /// Adds what answers about this program take for granted, as far as the last run has shown. Called after each run.
+    fn assume(&self, _assumptions: &mut Assumptions) {}
 
     /// Ends the run, whether or not its threads have ended, and gives back what it holds. Whatever is wrong
     /// with a run that ended by itself (a leak) is said here.

@@ -1,10 +1,10 @@
 //! Every execution of a program, by plain recursion over its states.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use selvedge_core::{Decision, ThreadId};
 
-use crate::machine::{End, Machine, Outcome};
+use crate::machine::{End, Machine, Outcome, Spurious};
 use crate::order::{Graph, History};
 use crate::program::Program;
 
@@ -24,18 +24,26 @@ pub struct Limits {
     /// The fair bound counts yields for all statements of a kind together: what runs the program interprets its statements,
     /// so that those of a kind yield at one place.
     pub one_place: bool,
+    /// Executions with more spurious wakeups, or more spurious failures of weak exchanges.
+    pub spurious: u32,
+}
+
+impl Limits {
+    /// None but those on the search itself.
+    pub const NONE: Limits = Limits {
+        preemptions: None,
+        yields: None,
+        max_steps: 10_000,
+        executions: 10_000,
+        race_mode: false,
+        one_place: false,
+        spurious: 0,
+    };
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits {
-            preemptions: None,
-            yields: None,
-            max_steps: 10_000,
-            executions: 10_000,
-            race_mode: false,
-            one_place: false,
-        }
+        Limits::NONE
     }
 }
 
@@ -52,6 +60,10 @@ pub struct Run {
     pub switches: u32,
     /// What it came to.
     pub outcome: Outcome,
+    /// How many spurious events it has.
+    pub surprises: u32,
+    /// The spurious events of which the limit left one out.
+    pub without: Vec<Spurious>,
     /// Its happens-before graph.
     pub graph: Graph,
 }
@@ -87,6 +99,11 @@ impl Enumeration {
         self.runs.iter().map(|run| run.preemptions).max().unwrap_or(0)
     }
 
+    /// The spurious events that are left out of executions with at most so many preemptions.
+    pub fn without(&self, preemptions: u32) -> BTreeSet<Spurious> {
+        self.within(preemptions).flat_map(|run| run.without.iter().copied()).collect()
+    }
+
     /// Distinct happens-before graphs of executions with at most so many preemptions.
     pub fn orders_within(&self, preemptions: u32) -> usize {
         let graphs: std::collections::BTreeSet<_> = self.within(preemptions).map(|run| &run.graph).collect();
@@ -109,7 +126,7 @@ pub fn enumerate(program: &Program, limits: Limits) -> Option<Enumeration> {
         nodes: 0,
     };
     let start = Here { last: None, preemptions: 0, delays: 0, switches: 0, yields: BTreeMap::new() };
-    walk.go(&Machine::new(program, limits.race_mode), &start).then_some(walk.found)
+    walk.go(&Machine::new(program, limits.race_mode, limits.spurious), &start).then_some(walk.found)
 }
 
 struct Walk {
@@ -154,6 +171,8 @@ impl Walk {
                 delays: here.delays,
                 switches: here.switches,
                 outcome: machine.outcome(end),
+                surprises: machine.surprises(),
+                without: machine.without().collect(),
                 graph: match machine.failure() {
                     Some(_) => self.history.ended_graph(),
                     None => self.history.graph(),
@@ -231,8 +250,6 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     fn all(program: &str, yields: Option<u32>) -> Enumeration {

@@ -247,7 +247,10 @@ fn atomics(numbers: &mut Numbers, out: &mut Vec<Statement>) {
         2 => out.push(Statement::Store(atomic, 1 + numbers.below(2) as i64)),
         3 | 4 => out.extend([Statement::Load(atomic), Statement::StoreNext(atomic)]),
         5 => out.push(Statement::Add(atomic)),
-        6 => out.push(Statement::Exchange(atomic, numbers.below(2) as i64, 2)),
+        6 => out.push(match numbers.below(4) as i64 {
+            old @ 0..2 => Statement::Exchange(atomic, old, 2),
+            old => Statement::ExchangeWeak(atomic, old - 2, 2),
+        }),
         7 => out.push(if numbers.one_in(2) { Statement::Yield } else { Statement::Choose(2) }),
         _ => out.extend([Statement::Load(atomic), Statement::AssertNot(1 + numbers.below(2) as i64)]),
     }

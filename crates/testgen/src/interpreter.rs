@@ -1,7 +1,8 @@
 //! A program as one that the stateless engine can run: the machine behind the engine's interface.
 
 use selvedge_core::{
-    Access, Decision, Location, MemoryOrder, ObjectId, Op, OpKind, ThreadId, ThreadSet, ViolationKind,
+    Access, Assumptions, Decision, Location, MemoryOrder, ObjectId, Op, OpKind, ThreadId, ThreadSet,
+    ViolationKind,
 };
 use selvedge_stateless::{
     Description, Event, Execution, Gate, LaunchError, LocalEvent, Program as EngineProgram, Site, Stop,
@@ -18,6 +19,8 @@ pub struct Interpreter {
     pub program: Program,
     /// Accesses to cells are steps.
     pub race_mode: bool,
+    /// So many spurious wakeups, and so many spurious failures, are explored in an execution.
+    pub spurious: u32,
     /// For tests of the tests: the engine is told that loads write.
     pub loads_write: bool,
 }
@@ -25,7 +28,7 @@ pub struct Interpreter {
 impl Interpreter {
     /// The program as it is.
     pub fn new(program: Program) -> Self {
-        Interpreter { program, race_mode: false, loads_write: false }
+        Interpreter { program, race_mode: false, spurious: 0, loads_write: false }
     }
 }
 
@@ -33,7 +36,7 @@ impl EngineProgram for Interpreter {
     fn launch(&self) -> Result<Box<dyn Execution + '_>, LaunchError> {
         Ok(Box::new(Interpretation {
             interpreter: self,
-            machine: Machine::new(&self.program, self.race_mode),
+            machine: Machine::new(&self.program, self.race_mode, self.spurious),
             enabled: ThreadSet::default(),
             waiting: ThreadSet::default(),
             objects: Vec::new(),
@@ -112,7 +115,8 @@ fn place(body: usize, statement: usize) -> Option<Location> {
 
 impl Execution for Interpretation<'_> {
     fn restart(&mut self) -> Result<(), LaunchError> {
-        self.machine = Machine::new(&self.interpreter.program, self.interpreter.race_mode);
+        let Interpreter { program, race_mode, spurious, .. } = self.interpreter;
+        self.machine = Machine::new(program, *race_mode, *spurious);
         self.objects.clear();
         self.events.clear();
         self.under_way = None;
@@ -253,6 +257,12 @@ impl Execution for Interpretation<'_> {
 
     fn locate(&self, _: Site) -> Option<Location> {
         None
+    }
+
+    fn assume(&self, assumptions: &mut Assumptions) {
+        self.machine
+            .without()
+            .for_each(|without| assumptions.add(without.assumption(self.interpreter.spurious)));
     }
 
     fn finish(&mut self) -> Option<Stop> {

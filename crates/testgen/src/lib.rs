@@ -10,6 +10,7 @@
 //! | `machine` | what a program does, step by step, as a state that can be cloned |
 //! | `order` | happens-before graphs, written out in full |
 //! | `brute` | every execution, with its preemptions, delays, outcome and graph |
+//! | `late` | spurious events when they come, for a test |
 //! | `race` | data races, by search in the graph of synchronisation |
 //! | `interpreter` | a program as one that the stateless engine can run |
 //!
@@ -20,6 +21,8 @@
 mod brute;
 mod generate;
 mod interpreter;
+#[cfg(test)]
+mod late;
 mod machine;
 mod order;
 mod program;
@@ -28,6 +31,6 @@ mod race;
 pub use brute::{Enumeration, Limits, Run, enumerate};
 pub use generate::{Numbers, Theme, generate, smaller};
 pub use interpreter::Interpreter;
-pub use machine::{End, Machine, Object, Outcome, Performed};
+pub use machine::{End, Machine, Object, Outcome, Performed, Spurious};
 pub use order::{Graph, History};
 pub use program::{ParseError, Program, Statement};

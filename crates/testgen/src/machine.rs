@@ -4,7 +4,7 @@
 //! no step, and the new thread has run up to its first operation when its creator goes on; a thread's end is
 //! a step. What stands between two operations of a thread happens with the first of them.
 
-use selvedge_core::{Access, OpKind, ViolationKind};
+use selvedge_core::{Access, Assumption, AssumptionKind, OpKind, ViolationKind};
 
 use crate::program::{Program, Statement};
 use crate::race::Synchronisation;
@@ -22,6 +22,37 @@ pub enum Object {
     Thread(usize),
     /// The unpark token of the thread with this body.
     Token(usize),
+    /// How many of these there were.
+    Spurious(Spurious),
+}
+
+/// What may happen without a reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Spurious {
+    /// A thread leaves a wait without being notified.
+    Wakeup,
+    /// A weak exchange fails on the value that it expects.
+    Failure,
+}
+
+impl Spurious {
+    /// What an answer assumes that leaves out executions with more of them.
+    pub fn assumption(self, most: u32) -> Assumption {
+        let kind = match self {
+            Spurious::Wakeup => AssumptionKind::SpuriousWakeups,
+            Spurious::Failure => AssumptionKind::SpuriousFailures,
+        };
+        Assumption::spurious(kind, most)
+    }
+}
+
+/// Whether the statement that a thread has come to goes wrong without a reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Surprise {
+    /// It cannot: none may, or no more of them.
+    Never,
+    No,
+    Yes,
 }
 
 /// A step that was taken.
@@ -96,6 +127,10 @@ pub struct Machine<'p> {
     program: &'p Program,
     /// Accesses to cells are steps.
     race_mode: bool,
+    /// How many spurious events of each kind an execution may have; how many it has; and those that were left out.
+    spurious: u32,
+    surprises: [u32; 2],
+    without: [bool; 2],
     /// In the order of their creation.
     threads: Vec<Thread>,
     /// Who holds each mutex.
@@ -160,6 +195,7 @@ struct Thread {
     registers: Vec<i64>,
     signalled: bool,
     token: bool,
+    surprise: Surprise,
 }
 
 /// What a thread does next.
@@ -167,6 +203,9 @@ struct Thread {
 enum Next {
     Start,
     Statement,
+    /// Whether the statement goes wrong without a reason. A wait that does never queues up, but leaves the wait later:
+    /// nobody can tell that from one that queues up and is not notified.
+    Decide(Spurious),
     /// The second half of a wait.
     Wake {
         timed: bool,
@@ -185,11 +224,14 @@ enum Next {
 
 impl<'p> Machine<'p> {
     /// The program before its first step.
-    pub fn new(program: &'p Program, race_mode: bool) -> Self {
+    pub fn new(program: &'p Program, race_mode: bool, spurious: u32) -> Self {
         let count = program.objects();
         let mut machine = Machine {
             program,
             race_mode,
+            spurious,
+            surprises: [0; 2],
+            without: [false; 2],
             threads: Vec::new(),
             mutexes: vec![None; count],
             rwlocks: vec![RwLock::default(); count],
@@ -218,6 +260,7 @@ impl<'p> Machine<'p> {
             registers: Vec::new(),
             signalled: false,
             token: false,
+            surprise: Surprise::Never,
         });
         self.threads.len() - 1
     }
@@ -253,18 +296,18 @@ impl<'p> Machine<'p> {
     pub fn enabled(&self, thread: usize) -> bool {
         let state = &self.threads[thread];
         match state.next {
-            Next::Start | Next::SpinYield | Next::End => true,
+            Next::Start | Next::SpinYield | Next::Decide(_) | Next::End => true,
             Next::Ended => false,
             Next::Wake { timed } => {
                 let c = self.waited_with(thread);
-                timed || self.mutexes[c].is_none() && state.signalled
+                timed || self.is_surprised(thread) || self.mutexes[c].is_none() && state.signalled
             }
             Next::Relock { .. } => self.mutexes[self.waited_with(thread)].is_none(),
             Next::Statement | Next::Again => match self.statement(thread) {
                 Statement::Lock(m) => self.mutexes[m].is_none(),
                 Statement::ReadLock(l) => !self.rwlocks[l].writer,
                 Statement::WriteLock(l) => !self.rwlocks[l].writer && self.rwlocks[l].readers == 0,
-                Statement::Park => state.token,
+                Statement::Park => state.token || self.is_surprised(thread),
                 Statement::Join(body) => {
                     self.thread_of(body).is_some_and(|child| self.threads[child].next == Next::Ended)
                 }
@@ -278,10 +321,29 @@ impl<'p> Machine<'p> {
         let state = &self.threads[thread];
         self.enabled(thread)
             && match state.next {
-                Next::Wake { timed } => timed && !state.signalled,
-                Next::Statement => self.statement(thread) == Statement::ParkTimeout && !state.token,
+                Next::Wake { timed } => (timed || self.is_surprised(thread)) && !state.signalled,
+                Next::Statement => match self.statement(thread) {
+                    Statement::Park => self.is_surprised(thread),
+                    Statement::ParkTimeout => !state.token || self.is_surprised(thread),
+                    _ => false,
+                },
                 _ => false,
             }
+    }
+
+    fn is_surprised(&self, thread: usize) -> bool {
+        self.threads[thread].surprise == Surprise::Yes
+    }
+
+    /// How many spurious events were decided on.
+    pub fn surprises(&self) -> u32 {
+        self.surprises.iter().sum()
+    }
+
+    /// The spurious events that were left out of this execution.
+    pub fn without(&self) -> impl Iterator<Item = Spurious> {
+        let left_out = |kind: &Spurious| self.without[*kind as usize];
+        [Spurious::Wakeup, Spurious::Failure].into_iter().filter(left_out)
     }
 
     /// What a thread waits for: an object and what its word must be; whether it needs a signal; and whether it
@@ -289,7 +351,8 @@ impl<'p> Machine<'p> {
     pub(crate) fn waits_for(&self, thread: usize) -> (Option<(Object, Until)>, bool, bool) {
         let body = self.threads[thread].body;
         match self.threads[thread].next {
-            Next::Start | Next::SpinYield | Next::End | Next::Ended => (None, false, false),
+            Next::Start | Next::SpinYield | Next::Decide(_) | Next::End | Next::Ended => (None, false, false),
+            Next::Wake { .. } if self.is_surprised(thread) => (None, true, true),
             Next::Wake { timed } => match self.statement(thread) {
                 Statement::Wait(c) => (Some((Object::Mutex(c), Until::Clear(1))), true, false),
                 Statement::WaitTimeout(_) => (None, true, timed),
@@ -302,6 +365,7 @@ impl<'p> Machine<'p> {
                 Statement::Lock(m) => (Some((Object::Mutex(m), Until::Clear(1))), false, false),
                 Statement::ReadLock(l) => (Some((Object::RwLock(l), Until::Clear(WRITER))), false, false),
                 Statement::WriteLock(l) => (Some((Object::RwLock(l), Until::Clear(u64::MAX))), false, false),
+                Statement::Park | Statement::ParkTimeout if self.is_surprised(thread) => (None, true, true),
                 Statement::Park => (Some((Object::Token(body), Until::Set(1))), false, false),
                 Statement::ParkTimeout => (Some((Object::Token(body), Until::Set(1))), false, true),
                 Statement::Join(body) => (Some((Object::Thread(body), Until::Set(1))), false, false),
@@ -328,7 +392,7 @@ impl<'p> Machine<'p> {
                 self.thread_of(body).is_some_and(|thread| self.threads[thread].next == Next::Ended)
             }
             Object::Token(body) => self.thread_of(body).is_some_and(|thread| self.threads[thread].token),
-            Object::Condvar(_) | Object::Atomic(_) | Object::Cell(_) => false,
+            Object::Condvar(_) | Object::Atomic(_) | Object::Cell(_) | Object::Spurious(_) => false,
         })
     }
 
@@ -339,8 +403,10 @@ impl<'p> Machine<'p> {
 
     /// How many values a thread's next step chooses from; 0 when it has no choice.
     pub fn values(&self, thread: usize) -> u32 {
-        if self.threads[thread].next != Next::Statement {
-            return 0;
+        match self.threads[thread].next {
+            Next::Statement => {}
+            Next::Decide(kind) if self.surprises[kind as usize] < self.spurious => return 2,
+            _ => return 0,
         }
         let count = match self.statement(thread) {
             Statement::Choose(n) => n,
@@ -384,10 +450,15 @@ impl<'p> Machine<'p> {
     pub(crate) fn pending(&self, thread: usize) -> Performed {
         let body = self.threads[thread].body;
         let none = (OpKind::Local, Vec::new());
+        let surprised = |access| if self.is_surprised(thread) { access } else { Access::Write };
         let (kind, touches) = match self.threads[thread].next {
             Next::Start | Next::Ended => none,
             Next::SpinYield => (OpKind::Yield, Vec::new()),
+            Next::Decide(kind) => (OpKind::Choose, vec![(Object::Spurious(kind), Access::Write)]),
             Next::End => (OpKind::End, vec![(Object::Thread(body), Access::Write)]),
+            Next::Wake { .. } if self.is_surprised(thread) => {
+                (OpKind::Wake, vec![(Object::Condvar(self.waited_with(thread)), Access::None)])
+            }
             Next::Wake { timed } => {
                 let c = self.waited_with(thread);
                 let mutex = (Object::Mutex(c), Access::Write);
@@ -411,7 +482,7 @@ impl<'p> Machine<'p> {
                     Statement::WriteUnlock(l) => (OpKind::Unlock, Object::RwLock(l), Access::Write),
                     Statement::TryWriteLock(l) => (OpKind::TryLock, Object::RwLock(l), Access::Write),
                     Statement::Wait(c) | Statement::WaitTimeout(c) => {
-                        (OpKind::Wait, Object::Condvar(c), Access::Write)
+                        (OpKind::Wait, Object::Condvar(c), surprised(Access::None))
                     }
                     Statement::NotifyOne(c) => (OpKind::NotifyOne, Object::Condvar(c), Access::Write),
                     Statement::NotifyAll(c) => (OpKind::NotifyAll, Object::Condvar(c), Access::Write),
@@ -422,10 +493,12 @@ impl<'p> Machine<'p> {
                         (OpKind::Store, Object::Atomic(a), Access::Write)
                     }
                     Statement::Add(a) => (OpKind::Rmw, Object::Atomic(a), Access::Write),
-                    Statement::Exchange(a, ..) => (OpKind::CompareExchange, Object::Atomic(a), Access::Write),
+                    Statement::Exchange(a, ..) | Statement::ExchangeWeak(a, ..) => {
+                        (OpKind::CompareExchange, Object::Atomic(a), surprised(Access::Read))
+                    }
                     Statement::Join(child) => (OpKind::Join, Object::Thread(child), Access::Read),
                     Statement::Park | Statement::ParkTimeout => {
-                        (OpKind::Park, Object::Token(body), Access::Write)
+                        (OpKind::Park, Object::Token(body), surprised(Access::None))
                     }
                     Statement::Unpark(other) => (OpKind::Unpark, Object::Token(other), Access::Write),
                     Statement::Read(c) => (OpKind::Read, Object::Cell(c), Access::Read),
@@ -446,12 +519,40 @@ impl<'p> Machine<'p> {
         Performed { touches, ..Performed::local(kind) }
     }
 
+    /// The spurious events that could come now, where none is decided before: the thread that has one next.
+    #[cfg(test)]
+    pub(crate) fn surprising(&self) -> impl Iterator<Item = (usize, Spurious)> {
+        (0..self.threads.len()).filter_map(|thread| Some((thread, self.surprise_of(thread)?)))
+    }
+
+    #[cfg(test)]
+    fn surprise_of(&self, thread: usize) -> Option<Spurious> {
+        let state = &self.threads[thread];
+        match state.next {
+            Next::Wake { .. } if !state.signalled => Some(Spurious::Wakeup),
+            Next::Statement => match self.statement(thread) {
+                Statement::Park | Statement::ParkTimeout => Some(Spurious::Wakeup),
+                Statement::ExchangeWeak(a, old, _) if self.atomics[a] == old => Some(Spurious::Failure),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Has a thread's next step go wrong without a reason, as [`surprising`](Machine::surprising) says that it may.
+    #[cfg(test)]
+    pub(crate) fn surprise(&mut self, thread: usize) {
+        self.threads[thread].surprise = Surprise::Yes;
+        self.step(thread, None);
+    }
+
     /// Lets an enabled thread take its next step, with a value if it has to choose one.
     pub fn step(&mut self, thread: usize, value: Option<u32>) -> Performed {
         self.accesses.clear();
         let waited = self.waits(thread);
         let body = self.threads[thread].body;
-        let mut done = Performed { timed_out: waited, ..Performed::local(OpKind::Local) };
+        let timed_out = waited && !self.is_surprised(thread);
+        let mut done = Performed { timed_out, ..Performed::local(OpKind::Local) };
         if self.values(thread) > 0 {
             done.value = value;
         }
@@ -460,16 +561,32 @@ impl<'p> Machine<'p> {
             Next::Start => {}
             Next::Wake { timed } => {
                 self.wake(thread, timed, &mut done);
-                if timed {
+                if timed || self.is_surprised(thread) {
                     next = Next::Relock { timed_out: done.timed_out };
                 }
             }
             Next::Relock { timed_out } => {
                 let mutex = self.waited_with(thread);
                 self.hold(thread, mutex);
-                self.threads[thread].registers.push(i64::from(timed_out));
+                if let Statement::WaitTimeout(_) = self.statement(thread) {
+                    self.threads[thread].registers.push(i64::from(timed_out));
+                }
                 done.kind = OpKind::Lock;
                 done.touches.push((Object::Mutex(mutex), Access::Write));
+            }
+            Next::Decide(kind) => {
+                let (surprise, access) = match value {
+                    None => (Surprise::Never, Access::Read),
+                    Some(0) => (Surprise::No, Access::Read),
+                    Some(_) => (Surprise::Yes, Access::Write),
+                };
+                self.threads[thread].surprise = surprise;
+                self.surprises[kind as usize] += u32::from(surprise == Surprise::Yes);
+                done.kind = OpKind::Choose;
+                done.touches.push((Object::Spurious(kind), access));
+                self.threads[thread].next = Next::Statement;
+                self.synchronisation.performed(thread, &done);
+                return done;
             }
             Next::SpinYield => {
                 done.kind = OpKind::Yield;
@@ -507,12 +624,16 @@ impl<'p> Machine<'p> {
     fn wake(&mut self, thread: usize, timed: bool, done: &mut Performed) {
         let c = self.waited_with(thread);
         done.kind = OpKind::Wake;
-        let access = if done.timed_out { Access::Write } else { Access::Read };
+        let access = match () {
+            () if self.is_surprised(thread) => Access::None,
+            () if done.timed_out => Access::Write,
+            () => Access::Read,
+        };
         done.touches.push((Object::Condvar(c), access));
         self.waiters[c].retain(|waiter| *waiter != thread);
         let state = &mut self.threads[thread];
         state.signalled = false;
-        if !timed {
+        if !timed && !self.is_surprised(thread) {
             done.touches.push((Object::Mutex(c), Access::Write));
             self.hold(thread, c);
         }
@@ -534,6 +655,7 @@ impl<'p> Machine<'p> {
     /// Performs the statement of a thread, and says what comes next if not the next statement.
     fn perform(&mut self, thread: usize, value: u32, done: &mut Performed) -> Next {
         let body = self.threads[thread].body;
+        let surprise = self.threads[thread].surprise;
         let last = self.threads[thread].registers.last().copied().unwrap_or(0);
         let mut remember = None;
         let (kind, object, access) = match self.statement(thread) {
@@ -596,9 +718,15 @@ impl<'p> Machine<'p> {
             Statement::Wait(c) | Statement::WaitTimeout(c) => {
                 self.mutexes[c] = None;
                 self.threads[thread].held.retain(|held| *held != c);
-                self.waiters[c].push(thread);
+                self.without[Spurious::Wakeup as usize] |= surprise == Surprise::Never;
+                let access = if surprise == Surprise::Yes {
+                    Access::None
+                } else {
+                    self.waiters[c].push(thread);
+                    Access::Write
+                };
                 done.kind = OpKind::Wait;
-                done.touches.extend([(Object::Condvar(c), Access::Write), (Object::Mutex(c), Access::Write)]);
+                done.touches.extend([(Object::Condvar(c), access), (Object::Mutex(c), Access::Write)]);
                 let timed = matches!(self.statement(thread), Statement::WaitTimeout(_));
                 return Next::Wake { timed };
             }
@@ -643,6 +771,17 @@ impl<'p> Machine<'p> {
                 let access = if found == old { Access::Write } else { Access::Read };
                 (OpKind::CompareExchange, Object::Atomic(a), access)
             }
+            Statement::ExchangeWeak(a, old, new) => {
+                let equal = self.atomics[a] == old;
+                let exchanged = equal && surprise != Surprise::Yes;
+                self.without[Spurious::Failure as usize] |= equal && surprise == Surprise::Never;
+                remember = Some(i64::from(exchanged));
+                if exchanged {
+                    self.atomics[a] = new;
+                }
+                let access = if exchanged { Access::Write } else { Access::Read };
+                (OpKind::CompareExchange, Object::Atomic(a), access)
+            }
             Statement::Join(child) => {
                 self.threads[thread].children.retain(|(body, _)| *body != child);
                 (OpKind::Join, Object::Thread(child), Access::Read)
@@ -661,7 +800,11 @@ impl<'p> Machine<'p> {
                 *rounds = 0;
                 return Next::Statement;
             }
+            Statement::Park | Statement::ParkTimeout if surprise == Surprise::Yes => {
+                (OpKind::Park, Object::Token(body), Access::None)
+            }
             Statement::Park | Statement::ParkTimeout => {
+                self.without[Spurious::Wakeup as usize] |= surprise == Surprise::Never;
                 self.threads[thread].token = false;
                 let access = if done.timed_out { Access::Read } else { Access::Write };
                 (OpKind::Park, Object::Token(body), access)
@@ -710,6 +853,7 @@ impl<'p> Machine<'p> {
     /// Brings a thread to its next operation.
     fn advance(&mut self, thread: usize) {
         self.threads[thread].next = Next::Statement;
+        self.threads[thread].surprise = Surprise::Never;
         while self.failure.is_none() {
             let state = &self.threads[thread];
             let Some(&statement) = self.program.bodies[state.body].get(state.at) else {
@@ -762,9 +906,23 @@ impl<'p> Machine<'p> {
                     });
                     self.raced |= self.synchronisation.access(thread, cell, writes);
                 }
-                _ => return,
+                _ => {
+                    self.threads[thread].next = self.before(statement);
+                    return;
+                }
             }
             self.threads[thread].at += 1;
+        }
+    }
+
+    /// What a thread does first that has come to a statement.
+    fn before(&self, statement: Statement) -> Next {
+        use Statement::{ExchangeWeak, Park, ParkTimeout, Wait, WaitTimeout};
+        match statement {
+            _ if self.spurious == 0 => Next::Statement,
+            Wait(_) | WaitTimeout(_) | Park | ParkTimeout => Next::Decide(Spurious::Wakeup),
+            ExchangeWeak(..) => Next::Decide(Spurious::Failure),
+            _ => Next::Statement,
         }
     }
 }

@@ -54,7 +54,10 @@ impl History {
         let conflicts = |touches: &[(Object, Access)]| {
             touches.iter().any(|(object, access)| {
                 done.touches.iter().any(|(other, how)| {
-                    other == object && (*access == Access::Write || *how == Access::Write)
+                    other == object
+                        && *access != Access::None
+                        && *how != Access::None
+                        && (*access == Access::Write || *how == Access::Write)
                 })
             })
         };

@@ -50,6 +50,8 @@ pub enum Statement {
     Add(usize),
     /// Sets an atomic from the first value to the second; remembers what it was.
     Exchange(usize, i64, i64),
+    /// The same, which may fail spuriously; remembers 1 if it was set.
+    ExchangeWeak(usize, i64, i64),
     /// Creates a thread.
     Spawn(usize),
     /// Waits for a thread that this one created.
@@ -113,6 +115,7 @@ impl Program {
             | Statement::StoreNext(n)
             | Statement::Add(n)
             | Statement::Exchange(n, ..)
+            | Statement::ExchangeWeak(n, ..)
             | Statement::Read(n)
             | Statement::Write(n)
             | Statement::SpinUntil(n, _) => n + 1,
@@ -143,6 +146,7 @@ impl fmt::Display for Statement {
             Statement::StoreNext(a) => write!(f, "store-next {a}"),
             Statement::Add(a) => write!(f, "add {a}"),
             Statement::Exchange(a, old, new) => write!(f, "exchange {a} {old} {new}"),
+            Statement::ExchangeWeak(a, old, new) => write!(f, "exchange-weak {a} {old} {new}"),
             Statement::Spawn(b) => write!(f, "spawn {b}"),
             Statement::Join(b) => write!(f, "join {b}"),
             Statement::Yield => write!(f, "yield"),
@@ -215,6 +219,7 @@ impl FromStr for Statement {
             "store-next" => (1, Statement::StoreNext(n)),
             "add" => (1, Statement::Add(n)),
             "exchange" => (3, Statement::Exchange(n, at(1), at(2))),
+            "exchange-weak" => (3, Statement::ExchangeWeak(n, at(1), at(2))),
             "spawn" => (1, Statement::Spawn(n)),
             "join" => (1, Statement::Join(n)),
             "yield" => (0, Statement::Yield),

@@ -7,8 +7,9 @@
 //! ```
 //!
 //! For each variant the verdict, with the kind of the violation and the fewest preemptions that show it (and
-//! the switches of the counterexample where they matter), or the bound up to which it holds; then the coverage
-//! for each bound that was finished.
+//! the switches of the counterexample where they matter), or the bound up to which it holds, with the spurious events that
+//! are explored, if any; then the coverage for each bound that was finished. Without spurious events, one that is violated
+//! only with these holds.
 
 use std::fmt;
 use std::path::Path;
@@ -21,6 +22,8 @@ use selvedge_corpus::Variant;
 struct Expected {
     name: String,
     verdict: Answer,
+    /// How many spurious wakeups and failures an execution may have.
+    spurious: u32,
     coverage: Vec<Row>,
 }
 
@@ -107,13 +110,17 @@ fn check(expected: &Expected, test: fn(), problems: &mut Vec<String>) -> Vec<Row
         Answer::Violated { preemptions, .. } | Answer::Holds { preemptions } => preemptions,
         Answer::Other(_) => 2,
     };
-    let outcome = Checker::new().name(name).preemptions(bound).explore(test);
+    let checker = || Checker::new().spurious(expected.spurious);
+    if expected.spurious > 0 && !Checker::new().preemptions(bound).explore(test).holds() {
+        problems.push(format!("{name}: violated without spurious events"));
+    }
+    let outcome = checker().name(name).preemptions(bound).explore(test);
     let found = answer(&outcome, &expected.verdict);
     if found != expected.verdict {
         problems.push(format!("{name}: expected {:?}, found {found:?}", expected.verdict));
     }
     // The search without reduction must say the same.
-    let plain = Checker::new().strategy(Strategy::Icb).coverage(Coverage::Executions).preemptions(bound);
+    let plain = checker().strategy(Strategy::Icb).coverage(Coverage::Executions).preemptions(bound);
     let plain = answer(&plain.explore(test), &expected.verdict);
     if plain != expected.verdict {
         problems.push(format!("{name} without reduction: expected {:?}, found {plain:?}", expected.verdict));
@@ -123,7 +130,7 @@ fn check(expected: &Expected, test: fn(), problems: &mut Vec<String>) -> Vec<Row
         if below != bound.checked_sub(1) {
             problems.push(format!("{name}: below the counterexample {below:?} was exhausted"));
         }
-        let again = Checker::new().replay(violation.schedule.clone()).explore(test);
+        let again = checker().replay(violation.schedule.clone()).explore(test);
         if again.violation().map(|again| &again.message) != Some(&violation.message) {
             problems.push(format!("{name}: the replay ends otherwise: {:?}", again.verdict));
         }
@@ -192,7 +199,8 @@ fn parse(source: &str) -> Vec<Expected> {
             },
             _ => panic!("{line:?} has no verdict"),
         };
-        all.push(Expected { name: subject.into(), verdict, coverage: Vec::new() });
+        let spurious = number("spurious").unwrap_or(0) as u32;
+        all.push(Expected { name: subject.into(), verdict, spurious, coverage: Vec::new() });
     }
     all
 }

@@ -32,7 +32,8 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         .arguments(request.arguments.iter().cloned())
         .input(options.stdin.clone())
         .fails_by_status(options.exit_status)
-        .jobs(options.jobs.unwrap_or(1));
+        .jobs(options.jobs.unwrap_or(1))
+        .spurious(options.spurious.unwrap_or(0));
     let program = program.race_mode(options.race_mode)?;
     let program = match options.nondet {
         Some(range) => program.nondet(range.from, range.to).map_err(|error| anyhow!("--nondet {error}"))?,
@@ -115,6 +116,9 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         }
         if let Some(range) = options.nondet {
             words.extend(["--nondet".into(), range.to_string()]);
+        }
+        if let Some(most) = options.spurious {
+            words.extend(["--spurious".into(), most.to_string()]);
         }
         if let Some(steps) = options.max_steps {
             words.extend(["--max-steps".into(), steps.to_string()]);

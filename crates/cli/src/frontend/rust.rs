@@ -119,8 +119,9 @@ fn read(
 /// The command that replays a counterexample without this one, under a debugger for instance.
 fn command(target: &Target, options: &[(String, String)], token: &str, subject: &str) -> String {
     let mut words = vec![format!("SELVEDGE_REPLAY={token}")];
-    // Bounds and budgets do not matter to one execution; where the scheduling points are does.
-    let matters = |name: &str| matches!(name, "SELVEDGE_RACE_MODE" | "SELVEDGE_ALLOW_RACES");
+    // Bounds and budgets do not matter to one execution; where the scheduling points and the choices are does.
+    let matters =
+        |name: &str| matches!(name, "SELVEDGE_RACE_MODE" | "SELVEDGE_ALLOW_RACES" | "SELVEDGE_SPURIOUS");
     words.extend(options.iter().filter(|(name, _)| matters(name)).map(|(n, v)| format!("{n}={v}")));
     words.push("cargo".into());
     words.extend(target.arguments(false).iter().map(|word| quote(word)));

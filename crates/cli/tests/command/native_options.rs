@@ -175,6 +175,32 @@ int main(void) {
 }
 "#;
 
+/// A wait in an `if`.
+#[test]
+fn spurious_wakeups_are_explored_and_named() {
+    if !has_gcc("spurious_wakeups_are_explored_and_named") {
+        return;
+    }
+    let source = include_str!("../../../../corpus/c/examples/wait_in_if.c");
+    let program = compile(&fresh("native-spurious"), source, &[]);
+    let program = program.to_str().unwrap();
+    let seen = run(&["check", program], 0);
+    assert!(seen.out.contains("no spurious wakeups"), "{seen:?}");
+    for more in [&[][..], &["--jobs", "2"]] {
+        let seen = run(&[&["check", program, "--spurious", "1"][..], more].concat(), 1);
+        let line = seen.out.lines().find_map(|line| line.strip_prefix("Replay: selvedge ")).unwrap();
+        assert!(line.contains("--spurious 1"), "{line}");
+        let again = run(&line.split_whitespace().collect::<Vec<_>>(), 1);
+        assert!(again.out.contains("wake spuriously from condition variable filled"), "{again:?}");
+    }
+    let fixed = source.replace("if (!full)", "while (!full)");
+    let program = compile(&fresh("native-spurious-fixed"), &fixed, &[]);
+    let seen = run(&["check", program.to_str().unwrap(), "--spurious", "2"], 0);
+    assert!(seen.out.contains("at most 2 spurious wakeups"), "{seen:?}");
+    let seen = run(&["check", program.to_str().unwrap(), "--spurious", "-1"], 2);
+    assert!(seen.err.contains("--spurious"), "{seen:?}");
+}
+
 #[test]
 fn what_a_race_leads_to_is_found_where_races_are_allowed() {
     if !has_gcc("what_a_race_leads_to_is_found_where_races_are_allowed") {

@@ -42,9 +42,9 @@ fn options_reach_the_library() {
     for (words, expected) in [
         (
             "--preemptions 3 --yields 1 --at-bound --strategy icb --race-mode --allow-races --max-executions 1000 \
-             --time 1.5m --seed 7 --patience 5m",
+             --time 1.5m --seed 7 --patience 5m --spurious 2",
             "ALLOW_RACES=1 AT_BOUND=1 MAX_EXECUTIONS=1000 PATIENCE=300s PREEMPTIONS=3 QUIET=1 RACE_MODE=1 SEED=7 \
-             STRATEGY=icb TIME=90s YIELDS=1",
+             SPURIOUS=2 STRATEGY=icb TIME=90s YIELDS=1",
         ),
         ("--delays 2", "DELAYS=2 QUIET=1"),
         ("--depth 90 --strategy depth", "DEPTH=90 QUIET=1 STRATEGY=depth"),

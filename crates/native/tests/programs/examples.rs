@@ -68,6 +68,8 @@ pub(crate) fn check_program(source: &str, program: &Path, strategies: &[&str]) {
     let program = NativeProgram::open(program).unwrap();
     let program = program.fails_by_status(expected.options.contains("--exit-status"));
     let program = program.race_mode(expected.options.contains("--race-mode")).unwrap();
+    let spurious = expected.options.split_once("--spurious ").map(|(_, number)| number.parse().unwrap());
+    let program = program.spurious(spurious.unwrap_or(0));
     for strategy in strategies {
         let random = *strategy == "random";
         let search = Search {

@@ -5,7 +5,9 @@
 
 use std::path::Path;
 
-use selvedge_core::{CoverageRow, Decision, Outcome, Schedule, ViolationKind};
+use selvedge_core::{
+    Assumption, Assumptions, CoverageRow, Decision, Outcome, Schedule, Verdict, ViolationKind,
+};
 use selvedge_native::NativeProgram;
 use selvedge_stateless::strategy::{Bpor, Cost, Dpor, Iterative, Named, Optimal, Parameters};
 use selvedge_stateless::{Coverage, Explorer, Settings, Strategy};
@@ -27,9 +29,19 @@ fn settings() -> Settings {
     }
 }
 
-fn native(interpreter: &Path, program: &Program, race_mode: bool) -> NativeProgram {
+/// How programs are run.
+#[derive(Clone, Copy, Debug)]
+struct Mode {
+    race_mode: bool,
+    spurious: u32,
+}
+
+const PLAIN: Mode = Mode { race_mode: false, spurious: 0 };
+const RACE_MODE: Mode = Mode { race_mode: true, spurious: 0 };
+
+fn native(interpreter: &Path, program: &Program, mode: Mode) -> NativeProgram {
     let native = NativeProgram::open(interpreter).unwrap().arguments([program.to_string()]);
-    native.race_mode(race_mode).unwrap()
+    native.spurious(mode.spurious).race_mode(mode.race_mode).unwrap()
 }
 
 fn search(native: &NativeProgram, strategy: &mut dyn Strategy) -> Outcome {
@@ -47,17 +59,19 @@ fn same_row(all: &Enumeration, row: &CoverageRow, executions: bool, what: &str) 
 }
 
 /// Checks one program; says whether it was small enough.
-fn verify(interpreter: &Path, program: &Program, race_mode: bool) -> bool {
+fn verify(interpreter: &Path, program: &Program, mode: Mode) -> bool {
+    let Mode { race_mode, spurious } = mode;
     let limits = Limits {
         yields: Some(YIELDS),
         max_steps: MAX_STEPS,
         executions: 150,
         race_mode,
         one_place: true,
-        ..Limits::default()
+        spurious,
+        ..Limits::NONE
     };
     let Some(all) = enumerate(program, limits) else { return false };
-    let native = native(interpreter, program, race_mode);
+    let native = native(interpreter, program, mode);
     let what = program.to_string();
     let outcome = search(&native, &mut Iterative::new(Cost::Preemptions, None));
     let bounds = outcome.rows.iter().map(|row| row.bound);
@@ -67,6 +81,12 @@ fn verify(interpreter: &Path, program: &Program, race_mode: bool) -> bool {
     }
     let fewest = all.runs.iter().filter(|run| run.is_violation()).map(|run| run.preemptions).min();
     assert_eq!(outcome.violation().map(|violation| violation.preemptions), fewest, "{what}");
+    if let Verdict::Holds(guarantee) = &outcome.verdict {
+        let without = all.without(u32::MAX).into_iter().map(|one| one.assumption(spurious));
+        let yields = guarantee.bounds.yields.map(Assumption::fairness);
+        let expected: Assumptions = without.chain(yields).collect();
+        assert_eq!(guarantee.assumptions, expected, "{what}");
+    }
     // With reduction: the orders, whatever it takes to reach them.
     let within = |strategy: Named, bound: u32| {
         strategy.algorithm(&Parameters { yields: Some(YIELDS), ..Parameters::bounded(bound) })
@@ -126,12 +146,15 @@ fn verify(interpreter: &Path, program: &Program, race_mode: bool) -> bool {
     true
 }
 
-fn verify_theme(theme: Theme, race_mode: bool, programs: u64) {
+fn verify_theme(theme: Theme, mode: Mode, programs: u64) {
     if !has("gcc", "generated programs") {
         return;
     }
     let times: u64 = std::env::var("SELVEDGE_LONG").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
-    let interpreter = instrument("generated/interpreter.c", &[&format!("-DTHEME={theme:?}{race_mode}")]);
+    let interpreter = instrument(
+        "generated/interpreter.c",
+        &[&format!("-DTHEME={theme:?}{}{}", mode.race_mode, mode.spurious)],
+    );
     let (mut verified, mut seed) = (0, 0);
     while verified < programs * times {
         let program = generate(theme, seed + 2_000_000);
@@ -144,8 +167,9 @@ fn verify_theme(theme: Theme, race_mode: bool, programs: u64) {
         // What is accessed before there are threads is no step.
         let accesses = |statement: &&Statement| matches!(statement, Statement::Read(_) | Statement::Write(_));
         let spawns = |statement: &&Statement| matches!(statement, Statement::Spawn(_));
-        let early = race_mode && program.bodies[0].iter().take_while(|s| !spawns(s)).any(|s| accesses(&s));
-        if !early && !program.has(parks) && verify(&interpreter, &program, race_mode) {
+        let early =
+            mode.race_mode && program.bodies[0].iter().take_while(|s| !spawns(s)).any(|s| accesses(&s));
+        if !early && !program.has(parks) && verify(&interpreter, &program, mode) {
             verified += 1;
         }
     }
@@ -153,50 +177,58 @@ fn verify_theme(theme: Theme, race_mode: bool, programs: u64) {
 
 #[test]
 fn atomics() {
-    verify_theme(Theme::Atomics, false, 20);
+    verify_theme(Theme::Atomics, PLAIN, 20);
 }
 
 #[test]
 fn locks() {
-    verify_theme(Theme::Locks, false, 20);
+    verify_theme(Theme::Locks, PLAIN, 20);
 }
 
 #[test]
 fn condvars() {
-    verify_theme(Theme::Condvars, false, 30);
+    verify_theme(Theme::Condvars, PLAIN, 30);
 }
 
 #[test]
 fn threads() {
-    verify_theme(Theme::Threads, false, 10);
+    verify_theme(Theme::Threads, PLAIN, 10);
 }
 
 #[test]
 fn cells() {
-    verify_theme(Theme::Cells, false, 20);
+    verify_theme(Theme::Cells, PLAIN, 20);
 }
 
 #[test]
 fn cells_in_race_mode() {
-    verify_theme(Theme::Cells, true, 20);
+    verify_theme(Theme::Cells, RACE_MODE, 20);
 }
 
 #[test]
 fn readers() {
-    verify_theme(Theme::Readers, false, 20);
+    verify_theme(Theme::Readers, PLAIN, 20);
 }
 
 #[test]
 fn readers_in_race_mode() {
-    verify_theme(Theme::Readers, true, 10);
+    verify_theme(Theme::Readers, RACE_MODE, 10);
 }
 
 #[test]
 fn spins() {
-    verify_theme(Theme::Spins, false, 20);
+    verify_theme(Theme::Spins, PLAIN, 20);
 }
 
 #[test]
 fn mixed() {
-    verify_theme(Theme::Mixed, false, 30);
+    verify_theme(Theme::Mixed, PLAIN, 30);
+}
+
+#[test]
+fn spurious_wakeups_and_failures() {
+    for theme in [Theme::Atomics, Theme::Condvars, Theme::Mixed] {
+        verify_theme(theme, Mode { spurious: 1, ..PLAIN }, 15);
+        verify_theme(theme, Mode { spurious: 2, ..PLAIN }, 5);
+    }
 }

@@ -12,6 +12,11 @@ fn check_all(compilers: [&str; 2], flags: &[&str], test: &str) {
     }
     for entry in std::fs::read_dir(corpus().join("atomics")).unwrap() {
         let source = format!("atomics/{}", entry.unwrap().file_name().into_string().unwrap());
+        let text = std::fs::read_to_string(corpus().join(&source)).unwrap();
+        let only = text.lines().find_map(|line| line.strip_prefix("// only: "));
+        if only.is_some_and(|only| !only.starts_with(compilers[0])) {
+            continue;
+        }
         let language: &[&str] = if source.ends_with(".cpp") { &["-std=gnu++20"] } else { &[] };
         let program = instrument_with(compilers, &source, &[flags, language].concat());
         check_program(&source, &program, &["icb", "cb-por"]);

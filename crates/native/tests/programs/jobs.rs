@@ -110,8 +110,11 @@ fn generated_programs_are_checked_alike() {
             matches!(statement, Statement::Park | Statement::ParkTimeout | Statement::Unpark(_))
         };
         let programs = (3_000_000..).map(|seed| generate(theme, seed)).filter(|program| !program.has(parks));
-        for program in programs.take(2 * times().unwrap_or(1)) {
-            let open = || NativeProgram::open(&interpreter).unwrap().arguments([program.to_string()]);
+        for (program, spurious) in programs.take(2 * times().unwrap_or(1)).zip([0, 1].into_iter().cycle()) {
+            let open = || {
+                let native = NativeProgram::open(&interpreter).unwrap().spurious(spurious);
+                native.arguments([program.to_string()])
+            };
             same_by(&ALL, &open, 50);
         }
     }

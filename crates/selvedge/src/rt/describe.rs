@@ -118,6 +118,7 @@ pub(crate) fn object(runtime: &Runtime, object: ObjectId) -> String {
             let owner = owner.map_or_else(|| "a thread".into(), |(index, thread)| thread.label(index));
             if kind == ObjectKind::Thread { owner } else { format!("the park token of {owner}") }
         }
+        ObjectKind::SpuriousWakeups | ObjectKind::SpuriousFailures => format!("a {}", kind.name()),
         _ => {
             let before = runtime.objects[..object.index()].iter();
             let number = before.filter(|other| other.kind == kind).count();
@@ -156,11 +157,13 @@ fn action(runtime: &Runtime, op: &Op, called: fn(&Runtime, ObjectId) -> String) 
         OpKind::TryReadLock => format!("try to read-lock {name}"),
         OpKind::ReadUnlock => format!("read-unlock {name}"),
         OpKind::Wait => format!("wait on {name}, unlocking {also}"),
+        OpKind::Wake if op.access == Access::None => format!("wake spuriously from {name}"),
         OpKind::Wake if op.also.is_none() => format!("wake from {name}"),
         OpKind::Wake => format!("wake from {name}, locking {also}"),
         OpKind::NotifyOne => format!("notify one on {name}"),
         OpKind::NotifyAll => format!("notify all on {name}"),
         OpKind::Park | OpKind::Yield if is_waker(runtime, op) => format!("poll a future, woken by {name}"),
+        OpKind::Park if op.access == Access::None => "park, and return spuriously".into(),
         OpKind::Park => "park".into(),
         OpKind::Unpark if is_waker(runtime, op) => format!("wake {name}"),
         OpKind::Unpark if kind(runtime, op) == Some(ObjectKind::Task) => format!("complete {name}"),
@@ -175,6 +178,7 @@ fn action(runtime: &Runtime, op: &Op, called: fn(&Runtime, ObjectId) -> String) 
         OpKind::BarrierPass => format!("go on from {name}"),
         OpKind::OnceEnter => format!("enter {name}"),
         OpKind::OnceLeave => format!("complete {name}"),
+        OpKind::Choose if op.object.is_some() => format!("decide whether there is {name}"),
         OpKind::Choose => "choose".into(),
         OpKind::RefCount => format!("count references of {name}"),
     }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use selvedge_core::{Decision, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
+use selvedge_core::{Assumptions, Decision, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
 use selvedge_stateless::{
     Description, Event, Execution, LaunchError, LocalEvent, Program, Site, Stop, StopKind,
 };
@@ -14,7 +14,7 @@ use super::thread::{self, BodyEnd};
 use super::time::Carried;
 use crate::pulse::Pulse;
 
-use super::{Gate, Handle, Options, Phase, Runtime, panic, set_current, site_of};
+use super::{Gate, Handle, Leaning, Options, Phase, Runtime, panic, set_current, site_of};
 
 /// A closure that is run again and again.
 pub(crate) struct ClosureProgram<'a> {
@@ -100,6 +100,7 @@ impl Runtime {
             slots: Vec::new(),
             stack_size,
             references_matter: false,
+            leaning: Leaning::default(),
             arcs: Vec::new(),
             turn: None,
         }
@@ -120,7 +121,9 @@ impl Runtime {
         self.phase = Phase::Running;
         self.time_passes = false;
         self.carried = Carried::default();
+        self.leaning = Leaning::default();
         self.arcs.clear();
+        self.count_spurious();
     }
 }
 
@@ -249,6 +252,11 @@ impl Execution for ClosureExecution<'_> {
     fn is_outdated(&self) -> bool {
         let runtime = self.runtime.get();
         runtime.references_matter && !runtime.options.counts_references
+    }
+
+    fn assume(&self, assumptions: &mut Assumptions) {
+        let runtime = self.runtime.get();
+        runtime.leaning.add_to(assumptions, runtime.options.spurious);
     }
 
     fn in_flight(&self) -> Option<Stop> {

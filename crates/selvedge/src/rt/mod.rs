@@ -18,6 +18,7 @@ mod execution;
 mod object;
 mod panic;
 mod source;
+mod spurious;
 mod statics;
 mod thread;
 mod time;
@@ -34,6 +35,7 @@ pub(crate) use describe::{Bits, Show, Value};
 pub(crate) use execution::ClosureProgram;
 pub(crate) use object::{Object, ObjectKind, ObjectSlot};
 pub(crate) use panic::is_teardown;
+pub(crate) use spurious::{Leaning, Spurious, Surprise};
 pub(crate) use statics::is_static;
 pub(crate) use thread::{Thread, body, spawn};
 
@@ -53,6 +55,8 @@ pub(crate) struct Options {
     pub(crate) check_leaks: bool,
     /// Clones and drops of references are steps.
     pub(crate) counts_references: bool,
+    /// So many spurious wakeups, and so many spurious failures, are explored in an execution.
+    pub(crate) spurious: u32,
 }
 
 /// Where an execution stands.
@@ -114,6 +118,8 @@ pub(crate) struct Runtime {
     pub(crate) stack_size: usize,
     /// The order of clones and drops of references has turned out to matter.
     pub(crate) references_matter: bool,
+    /// What this execution takes for granted.
+    pub(crate) leaning: Leaning,
     /// Arcs that are alive, when leaks are checked: where each was made.
     pub(crate) arcs: Vec<Option<&'static Location<'static>>>,
     /// Held from the first use of a static to the end of the execution.

@@ -27,6 +27,9 @@ pub(crate) enum ObjectKind {
     Arc,
     Waker,
     Task,
+    /// How many there were.
+    SpuriousWakeups,
+    SpuriousFailures,
 }
 
 impl ObjectKind {
@@ -46,6 +49,8 @@ impl ObjectKind {
             ObjectKind::Arc => "arc",
             ObjectKind::Waker => "waker",
             ObjectKind::Task => "task",
+            ObjectKind::SpuriousWakeups => "spurious wakeup",
+            ObjectKind::SpuriousFailures => "spurious failure",
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Atomic types, with the names and meaning of [`std::sync::atomic`].
 //!
 //! In a check every operation is a scheduling point, and values are sequentially consistent whatever the
-//! ordering says; the race detector takes the ordering at its word. `compare_exchange_weak` never fails
-//! without a reason. The value lives with the execution: an atomic in a `static` begins every execution with
+//! ordering says; the race detector takes the ordering at its word. `compare_exchange_weak` does not fail
+//! without a reason, unless [spurious failures](crate::Checker::spurious) are asked for. The value lives with the execution: an atomic in a `static` begins every execution with
 //! the value that it was made with.
 
 use std::cell::UnsafeCell;
@@ -14,7 +14,7 @@ pub use std::sync::atomic::{Ordering, compiler_fence};
 use selvedge_core::{Access, MemoryOrder, ObjectId, Op, OpKind};
 use selvedge_stateless::LocalEvent;
 
-use crate::rt::{self, Bits, Handle, ObjectKind, ObjectSlot, Show, Value};
+use crate::rt::{self, Bits, Handle, ObjectKind, ObjectSlot, Runtime, Show, Spurious, Surprise, Value};
 
 /// The ordering as the engine knows it.
 fn order(ordering: Ordering) -> MemoryOrder {
@@ -48,8 +48,18 @@ pub fn fence(ordering: Ordering) {
     assert!(ordering != Ordering::Relaxed, "there is no such thing as a relaxed fence");
     match rt::current() {
         None => std::sync::atomic::fence(ordering),
-        Some(handle) => handle.get().event(LocalEvent::Fence(order(ordering))),
+        Some(handle) => {
+            let runtime = handle.get();
+            is_ordered(runtime, ordering);
+            runtime.event(LocalEvent::Fence(order(ordering)));
+        }
     }
+}
+
+/// The running step is ordered like this, and that it is sequentially consistent all the same is taken for granted.
+#[inline(always)]
+fn is_ordered(runtime: &mut Runtime, ordering: Ordering) {
+    runtime.leaning.weak_order |= ordering != Ordering::SeqCst;
 }
 
 /// The word of an atomic in the current execution.
@@ -66,6 +76,7 @@ fn load(
     let object = runtime.object(slot, ObjectKind::Atomic, initial);
     handle.visible(Op::on(OpKind::Load, Access::Read, object).ordered(order(ordering)), site);
     let runtime = handle.get();
+    is_ordered(runtime, ordering);
     let raw = runtime.state(object).word;
     runtime.value = Value::Read(Bits { raw, show });
     raw
@@ -84,6 +95,7 @@ fn store(
     let object = runtime.object(slot, ObjectKind::Atomic, initial);
     handle.visible(Op::on(OpKind::Store, Access::Write, object).ordered(order(ordering)), site);
     let runtime = handle.get();
+    is_ordered(runtime, ordering);
     runtime.state(object).word = raw;
     runtime.value = Value::Wrote(Bits { raw, show });
 }
@@ -105,6 +117,9 @@ fn update(
     let kind = if failure.is_some() { OpKind::CompareExchange } else { OpKind::Rmw };
     handle.visible(Op::on(kind, Access::Write, object).ordered(order(success)), site);
     let runtime = handle.get();
+    // In weaker memory it may be the failure that comes.
+    is_ordered(runtime, success);
+    is_ordered(runtime, failure.unwrap_or(success));
     let old = runtime.state(object).word;
     match change(old) {
         Some(new) => {
@@ -118,6 +133,27 @@ fn update(
         }
     }
     old
+}
+
+/// A weak compare-exchange that fails for no reason. It has only read.
+#[cold]
+fn fail_spuriously(
+    handle: Handle,
+    slot: &ObjectSlot,
+    initial: u64,
+    show: Show,
+    (success, failure): (Ordering, Ordering),
+    site: &'static Location<'static>,
+) -> u64 {
+    let runtime = handle.get();
+    let object = runtime.object(slot, ObjectKind::Atomic, initial);
+    handle.visible(Op::on(OpKind::CompareExchange, Access::Read, object).ordered(order(failure)), site);
+    let runtime = handle.get();
+    is_ordered(runtime, success);
+    is_ordered(runtime, failure);
+    let raw = runtime.state(object).word;
+    runtime.value = Value::Read(Bits { raw, show });
+    raw
 }
 
 /// Whatever all atomic types have.
@@ -220,7 +256,8 @@ macro_rules! atomic {
                 if old == expected { Ok($from(old)) } else { Err($from(old)) }
             }
 
-            /// As [`compare_exchange`](Self::compare_exchange). In a check it does not fail spuriously.
+            /// As [`compare_exchange`](Self::compare_exchange). In a check it fails spuriously only as often as
+            /// [that is asked for](crate::Checker::spurious).
             #[inline(always)]
             #[track_caller]
             pub fn compare_exchange_weak(
@@ -230,10 +267,22 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                match rt::current() {
-                    None => self.outside.compare_exchange_weak(current, new, success, failure),
-                    Some(_) => self.compare_exchange(current, new, success, failure),
+                let Some(handle) = rt::current() else {
+                    return self.outside.compare_exchange_weak(current, new, success, failure);
+                };
+                check_ordering(failure, Ordering::Release, "failure ordering");
+                let site = Location::caller();
+                let surprise = handle.decides(Spurious::Failure, site);
+                if surprise == Surprise::Yes {
+                    let orders = (success, failure);
+                    let found = fail_spuriously(handle, &self.slot, self.initial(), $show, orders, site);
+                    return Err($from(found));
                 }
+                let result = self.compare_exchange(current, new, success, failure);
+                if result.is_ok() && surprise == Surprise::Never {
+                    handle.get().leaves_out(Spurious::Failure);
+                }
+                result
             }
 
             /// Sets the value if it is `current`; returns the one before.

@@ -5,14 +5,14 @@ use std::panic::Location;
 use std::sync::{LockResult, PoisonError};
 use std::time::Duration;
 
-use selvedge_core::{Access, Op, OpKind};
+use selvedge_core::{Access, ObjectId, Op, OpKind};
 
 use super::mutex::{self, MutexGuard};
-use crate::rt::{self, Gate, Handle, ObjectKind, ObjectSlot, Value};
+use crate::rt::{self, Gate, Handle, ObjectKind, ObjectSlot, Spurious, Surprise, Value};
 
 /// A condition variable, as [`std::sync::Condvar`]. Which waiter [`notify_one`](Condvar::notify_one) wakes
 /// is explored; waits do not end by themselves unless they have a time limit, which may run out at any
-/// point.
+/// point, or [spurious wakeups](crate::Checker::spurious) are asked for.
 #[derive(Default)]
 pub struct Condvar {
     slot: ObjectSlot,
@@ -123,9 +123,20 @@ impl Condvar {
     ) -> (LockResult<MutexGuard<'a, T>>, bool) {
         let mutex = guard.mutex().object(handle);
         let condvar = handle.get().object(&self.slot, ObjectKind::Condvar, 0);
+        let surprise = handle.decides(Spurious::Wakeup, site);
+        if surprise == Surprise::Yes {
+            let wait = Op { also: Some(mutex), ..Op::on(OpKind::Wait, Access::None, condvar) };
+            handle.visible(wait, site);
+            mutex::release(handle, mutex);
+            handle.wakes_spuriously(Op::on(OpKind::Wake, Access::None, condvar), site);
+            return (Self::locked_again(handle, guard, mutex, site), false);
+        }
         let wait = Op { also: Some(mutex), ..Op::on(OpKind::Wait, Access::Write, condvar) };
         handle.visible(wait, site);
         let runtime = handle.get();
+        if surprise == Surprise::Never {
+            runtime.leaves_out(Spurious::Wakeup);
+        }
         let current = runtime.current;
         let deadline = limit.map(|limit| runtime.now().saturating_add(limit));
         runtime.state(condvar).waiters.push_back(current);
@@ -147,10 +158,28 @@ impl Condvar {
             runtime.performs(Access::Read);
         }
         if limit.is_some() {
-            mutex::acquire(handle, mutex, site);
+            return (Self::locked_again(handle, guard, mutex, site), timed_out);
         }
-        let poisoned = mutex::hold(handle, mutex);
-        (if poisoned { Err(PoisonError::new(guard)) } else { Ok(guard) }, timed_out)
+        (Self::held_again(handle, guard, mutex), timed_out)
+    }
+
+    /// Locks the mutex again after the wait.
+    fn locked_again<'a, T: ?Sized>(
+        handle: Handle,
+        guard: MutexGuard<'a, T>,
+        mutex: ObjectId,
+        site: &'static Location<'static>,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        mutex::acquire(handle, mutex, site);
+        Self::held_again(handle, guard, mutex)
+    }
+
+    fn held_again<'a, T: ?Sized>(
+        handle: Handle,
+        guard: MutexGuard<'a, T>,
+        mutex: ObjectId,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        if mutex::hold(handle, mutex) { Err(PoisonError::new(guard)) } else { Ok(guard) }
     }
 
     /// Wakes one of the threads that wait, if any does.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use selvedge_core::{Access, MemoryOrder, ObjectId, Op, OpKind, ThreadId};
 
-use crate::rt::{self, Gate, Handle, ObjectKind};
+use crate::rt::{self, Gate, Handle, ObjectKind, Spurious, Surprise};
 
 /// The object that stands for a thread's token: its word is 1 while the token is there.
 fn token(handle: Handle, thread: ThreadId) -> ObjectId {
@@ -19,7 +19,7 @@ fn token(handle: Handle, thread: ThreadId) -> ObjectId {
 }
 
 /// Waits until the thread is unparked, as [`std::thread::park`]. In a check it does not return without a
-/// reason.
+/// reason, unless [spurious wakeups](crate::Checker::spurious) are asked for.
 ///
 /// ```
 /// selvedge::check(|| {
@@ -48,10 +48,17 @@ pub fn park_timeout(limit: Duration) {
 fn park_in_check(handle: Handle, limit: Option<Duration>, site: &'static Location<'static>) {
     let current = handle.get().current;
     let token = token(handle, current);
+    let surprise = handle.decides(Spurious::Wakeup, site);
+    if surprise == Surprise::Yes {
+        return handle.wakes_spuriously(Op::on(OpKind::Park, Access::None, token), site);
+    }
     let deadline = handle.get().now().saturating_add(limit.unwrap_or_default());
     let op = Op::on(OpKind::Park, Access::Write, token).ordered(MemoryOrder::Acquire);
     let timed_out = handle.visible_when(op, Gate::set(token, 1).timed(limit.is_some()), site);
     let runtime = handle.get();
+    if surprise == Surprise::Never {
+        runtime.leaves_out(Spurious::Wakeup);
+    }
     if timed_out {
         runtime.performs(Access::Read);
         runtime.pass_time(deadline);

@@ -141,6 +141,10 @@ fn run(world: &Arc<World>, body: usize, creator: Option<usize>) {
             Statement::Exchange(a, old, new) => Some(
                 world.atomics[a].compare_exchange(old, new, SeqCst, SeqCst).unwrap_or_else(|found| found),
             ),
+            Statement::ExchangeWeak(a, old, new) => {
+                let exchanged = world.atomics[a].compare_exchange_weak(old, new, SeqCst, SeqCst);
+                Some(i64::from(exchanged.is_ok()))
+            }
             Statement::Spawn(child) => {
                 let shared = world.clone();
                 children.insert(child, thread::spawn(move || run(&shared, child, Some(body))));

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use closure::{Log, closure};
-use selvedge::{Checker, CoverageRow, Outcome, Schedule, Strategy};
+use selvedge::{Assumption, Assumptions, Checker, CoverageRow, Outcome, Schedule, Strategy, Verdict};
 use selvedge_testgen::{End, Enumeration, Limits, Program, Run, Theme, enumerate, generate, smaller};
 
 type Verified = Result<(), String>;
@@ -25,14 +25,32 @@ macro_rules! ensure {
 const YIELDS: u32 = 1;
 const MAX_STEPS: usize = 30;
 
-fn limits(race_mode: bool) -> Limits {
-    let yields = Some(YIELDS);
-    Limits { yields, max_steps: MAX_STEPS, executions: 300, race_mode, one_place: true, ..Limits::default() }
+/// How programs are run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mode {
+    race_mode: bool,
+    spurious: u32,
 }
 
-fn checker(race_mode: bool) -> Checker {
+const PLAIN: Mode = Mode { race_mode: false, spurious: 0 };
+const RACE_MODE: Mode = Mode { race_mode: true, spurious: 0 };
+
+fn limits(Mode { race_mode, spurious }: Mode) -> Limits {
+    Limits {
+        yields: Some(YIELDS),
+        max_steps: MAX_STEPS,
+        executions: 300,
+        race_mode,
+        one_place: true,
+        spurious,
+        ..Limits::NONE
+    }
+}
+
+fn checker(mode: Mode) -> Checker {
     let checker = Checker::new().unbounded().yields(YIELDS).max_steps(MAX_STEPS).shorten(20);
-    if race_mode { checker.race_mode() } else { checker }
+    let checker = checker.spurious(mode.spurious);
+    if mode.race_mode { checker.race_mode() } else { checker }
 }
 
 /// What the bodies remembered in each run.
@@ -46,15 +64,15 @@ fn explore(checker: Checker, program: &Program) -> Result<(Outcome, Seen), Strin
 }
 
 /// Everything that must be true of a program; `None` when it has too many executions.
-fn verify(program: &Program, race_mode: bool) -> Option<Verified> {
-    let all = enumerate(program, limits(race_mode))?;
-    Some(searches(program, race_mode, &all).and_then(|()| replays(program, race_mode, &all)))
+fn verify(program: &Program, mode: Mode) -> Option<Verified> {
+    let all = enumerate(program, limits(mode))?;
+    Some(searches(program, mode, &all).and_then(|()| replays(program, mode, &all)))
 }
 
 /// Whole searches: the counts at every bound, the outcomes, the verdict.
-fn searches(program: &Program, race_mode: bool, all: &Enumeration) -> Verified {
+fn searches(program: &Program, mode: Mode, all: &Enumeration) -> Verified {
     for strategy in [Strategy::Icb, Strategy::Dfs] {
-        let checker = checker(race_mode).strategy(strategy).keep_going().shorten(0);
+        let checker = checker(mode).strategy(strategy).keep_going().shorten(0);
         let (outcome, seen) = explore(checker, program)?;
         let last = all.most_preemptions();
         let bounds: Vec<u32> = outcome.rows.iter().map(|row| row.bound).collect();
@@ -68,7 +86,7 @@ fn searches(program: &Program, race_mode: bool, all: &Enumeration) -> Verified {
         .into_iter()
         .flat_map(|strategy| (0..all.most_preemptions().min(3)).map(move |bound| (strategy, bound)))
     {
-        let checker = checker(race_mode).strategy(strategy).preemptions(bound).keep_going().shorten(0);
+        let checker = checker(mode).strategy(strategy).preemptions(bound).keep_going().shorten(0);
         let (outcome, seen) = explore(checker, program)?;
         let unfinished = (strategy != Strategy::Icb).then_some(usize::MAX);
         same_outcomes(all, bound, &seen, unfinished)
@@ -89,18 +107,25 @@ fn searches(program: &Program, race_mode: bool, all: &Enumeration) -> Verified {
         }
     }
     let fewest = all.runs.iter().filter(|run| run.is_violation()).map(|run| run.preemptions).min();
-    let (outcome, _) = explore(checker(race_mode), program)?;
+    let (outcome, _) = explore(checker(mode), program)?;
     let found = outcome.violation().map(|violation| violation.preemptions);
     ensure!(found == fewest, "violated with {found:?} preemptions, and by brute force {fewest:?}");
     let Some(violation) = outcome.violation() else {
-        ensure!(outcome.holds(), "{:?}", outcome.verdict);
+        let Verdict::Holds(guarantee) = &outcome.verdict else {
+            return Err(format!("{:?}", outcome.verdict));
+        };
+        let without = all.without(u32::MAX).into_iter().map(|one| one.assumption(mode.spurious));
+        let yields = guarantee.bounds.yields.map(Assumption::fairness);
+        let expected: Assumptions = without.chain(yields).collect();
+        let assumed = &guarantee.assumptions;
+        ensure!(*assumed == expected, "it assumes {assumed}, and by brute force {expected}");
         return Ok(());
     };
     let run = all.runs.iter().find(|run| run.schedule == violation.schedule.0);
     let Some(run) = run else { return Err(format!("no execution: {}", violation.schedule)) };
     ensure!(run.outcome.end.is(Some(violation.kind)), "{}: {:?}", violation.kind, run.outcome);
     let token: Schedule = violation.schedule.to_string().parse().map_err(|error| format!("{error}"))?;
-    let (again, _) = explore(checker(race_mode).replay(token), program)?;
+    let (again, _) = explore(checker(mode).replay(token), program)?;
     let again = again.violation().map(|again| (&again.message, &again.trace));
     ensure!(again == Some((&violation.message, &violation.trace)), "the replay differs: {again:?}");
     Ok(())
@@ -134,10 +159,10 @@ fn same_row(all: &Enumeration, row: &CoverageRow) -> Verified {
 }
 
 /// Executions that brute force found, one by one.
-fn replays(program: &Program, race_mode: bool, all: &Enumeration) -> Verified {
+fn replays(program: &Program, mode: Mode, all: &Enumeration) -> Verified {
     let every = all.runs.len() / 6 + 1;
     for run in all.runs.iter().step_by(every) {
-        let checker = checker(race_mode).replay(Schedule(run.schedule.clone()));
+        let checker = checker(mode).replay(Schedule(run.schedule.clone()));
         let (outcome, seen) = explore(checker, program)?;
         same_run(run, &outcome, &seen).map_err(|error| format!("{:?}: {error}", run.schedule))?;
     }
@@ -158,14 +183,14 @@ fn same_run(run: &Run, outcome: &Outcome, seen: &[Vec<Vec<i64>>]) -> Verified {
     Ok(())
 }
 
-fn verify_theme(theme: Theme, race_mode: bool, programs: u64) {
+fn verify_theme(theme: Theme, mode: Mode, programs: u64) {
     let times: u64 = std::env::var("SELVEDGE_LONG").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let mut verified = 0;
     for seed in 0..programs * times {
         // Other programs than those that the engine's own tests begin with.
         let program = generate(theme, seed + 1_000_000);
-        let failure = |program: &Program| verify(program, race_mode).and_then(Result::err);
-        match verify(&program, race_mode) {
+        let failure = |program: &Program| verify(program, mode).and_then(Result::err);
+        match verify(&program, mode) {
             None => {}
             Some(Ok(())) => verified += 1,
             Some(Err(_)) => {
@@ -174,7 +199,7 @@ fn verify_theme(theme: Theme, race_mode: bool, programs: u64) {
                     smallest = next;
                 }
                 let why = failure(&smallest).unwrap_or_default();
-                panic!("seed {seed} of {theme:?}, race mode {race_mode}:\n{smallest}\n{why}");
+                panic!("seed {seed} of {theme:?}, {mode:?}:\n{smallest}\n{why}");
             }
         }
     }
@@ -184,57 +209,65 @@ fn verify_theme(theme: Theme, race_mode: bool, programs: u64) {
 
 #[test]
 fn atomics() {
-    verify_theme(Theme::Atomics, false, 200);
+    verify_theme(Theme::Atomics, PLAIN, 200);
 }
 
 #[test]
 fn locks() {
-    verify_theme(Theme::Locks, false, 200);
+    verify_theme(Theme::Locks, PLAIN, 200);
 }
 
 #[test]
 fn condvars() {
-    verify_theme(Theme::Condvars, false, 300);
+    verify_theme(Theme::Condvars, PLAIN, 300);
 }
 
 #[test]
 fn threads() {
-    verify_theme(Theme::Threads, false, 300);
+    verify_theme(Theme::Threads, PLAIN, 300);
 }
 
 #[test]
 fn cells() {
-    verify_theme(Theme::Cells, false, 200);
+    verify_theme(Theme::Cells, PLAIN, 200);
 }
 
 #[test]
 fn cells_in_race_mode() {
-    verify_theme(Theme::Cells, true, 200);
+    verify_theme(Theme::Cells, RACE_MODE, 200);
 }
 
 #[test]
 fn readers() {
-    verify_theme(Theme::Readers, false, 200);
+    verify_theme(Theme::Readers, PLAIN, 200);
 }
 
 #[test]
 fn readers_in_race_mode() {
-    verify_theme(Theme::Readers, true, 60);
+    verify_theme(Theme::Readers, RACE_MODE, 60);
 }
 
 #[test]
 fn yields() {
-    verify_theme(Theme::Yields, false, 200);
+    verify_theme(Theme::Yields, PLAIN, 200);
 }
 
 #[test]
 fn spins() {
-    verify_theme(Theme::Spins, false, 200);
+    verify_theme(Theme::Spins, PLAIN, 200);
 }
 
 #[test]
 fn mixed() {
-    verify_theme(Theme::Mixed, false, 300);
+    verify_theme(Theme::Mixed, PLAIN, 300);
+}
+
+#[test]
+fn spurious_wakeups_and_failures() {
+    for theme in [Theme::Atomics, Theme::Condvars, Theme::Threads, Theme::Mixed] {
+        verify_theme(theme, Mode { spurious: 1, ..PLAIN }, 150);
+        verify_theme(theme, Mode { spurious: 2, ..PLAIN }, 50);
+    }
 }
 
 #[test]
@@ -242,13 +275,13 @@ fn a_closure_that_does_something_else_is_caught() {
     let mut caught = 0;
     for seed in 0..40 {
         let program = generate(Theme::Mixed, seed);
-        let Some(all) = enumerate(&program, limits(false)) else { continue };
+        let Some(all) = enumerate(&program, limits(PLAIN)) else { continue };
         // Another program, by one statement, for which what brute force says is not true.
         let others = smaller(&program).into_iter().filter(|other| {
-            enumerate(other, limits(false)).is_some_and(|other| other.runs.len() != all.runs.len())
+            enumerate(other, limits(PLAIN)).is_some_and(|other| other.runs.len() != all.runs.len())
         });
         for other in others.take(2) {
-            assert!(searches(&other, false, &all).is_err(), "{program}\n{other}");
+            assert!(searches(&other, PLAIN, &all).is_err(), "{program}\n{other}");
             caught += 1;
         }
     }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use selvedge_core::Decision;
+use selvedge_core::{Assumptions, Decision};
 
 use super::{End, Explorer};
 use crate::coverage::Coverage;
@@ -39,6 +39,8 @@ pub struct Ran {
     clocks: bool,
     /// The next steps of threads were noted.
     observed: bool,
+    /// What it takes for granted.
+    assumptions: Assumptions,
     /// What a copy of the strategy has learnt from it.
     lesson: Lesson,
 }
@@ -99,6 +101,8 @@ impl<E: Execution + ?Sized> Explorer<E> {
         run.pruned = self.ended.at.is_some();
         run.clocks = self.clocks;
         run.observed = self.observer.on;
+        run.assumptions.clear();
+        self.execution.assume(&mut run.assumptions);
         std::mem::swap(&mut run.lesson, &mut self.lesson);
         if let Some(point) = self.ended.at
             && !self.record.points().is_empty()
@@ -154,6 +158,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
         self.ended.stopped = false;
         self.record.go_on_to(theirs, self.observer.on);
         let otherwise = if records { self.first_otherwise(given, strategy) } else { None };
+        self.assumptions.merge(&ran.assumptions);
         if let Some((length, Choice::Prune)) = otherwise {
             return self.take_over_until(length);
         }

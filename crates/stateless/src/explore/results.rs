@@ -84,7 +84,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
 
     pub(super) fn guarantee(&self, bounds: Bounds, complete: bool) -> Guarantee {
         let yields = self.settings.yields.filter(|_| self.fair_cut);
-        let mut assumptions = self.execution.assumptions();
+        let mut assumptions = self.assumptions.clone();
         if let Some(yields) = yields {
             assumptions.add(Assumption::fairness(yields));
         }

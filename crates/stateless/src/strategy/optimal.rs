@@ -10,7 +10,9 @@
 //! 2. Which races can be turned round is found out from the graph, also where a thread had to wait: the
 //!    second operation of a race is any that some thread was about to do, performed or not.
 //! 3. A step that chooses a value races with the same step choosing another one: what does not depend on it,
-//!    and then the step with the other value, is a sequence to be explored. It is planned once.
+//!    and then the step with the other value, is a sequence to be explored. It is planned once. What a step does to its
+//!    object may depend on the value (a wait that ends spuriously is counted, another is not): then one that sleeps with
+//!    one value does not stand for the step with another.
 //! 4. A step that ends an execution (a violation) depends on everything, which is known only once it has
 //!    been taken. Every other thread that could go on before it is tried there too. Two steps that race for a
 //!    tracked cell depend on each other, which is known only once the race has ended an execution: it is turned

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use selvedge_core::{Bounds, Decision, Schedule, Verdict};
+use selvedge_core::{Assumption, Assumptions, Bounds, Decision, Schedule, Verdict};
 use selvedge_stateless::strategy::{Cost, Depth, Dfs, Iterative, Pct, Random, Replay};
 use selvedge_stateless::{Settings, Strategy};
 use selvedge_testgen::{Enumeration, Interpreter, Limits, Program, Run, enumerate};
@@ -31,7 +31,8 @@ impl Case {
     /// Enumerates all executions of a program or, when there are too many, those with few preemptions.
     /// `None` when there are too many even of those.
     pub(crate) fn new(program: &Program, limits: Limits) -> Option<Case> {
-        let interpreter = Interpreter { race_mode: limits.race_mode, ..Interpreter::new(program.clone()) };
+        let Limits { race_mode, spurious, .. } = limits;
+        let interpreter = Interpreter { race_mode, spurious, ..Interpreter::new(program.clone()) };
         [None, Some(2), Some(1), Some(0)].into_iter().find_map(|preemptions| {
             let limits = Limits { preemptions, ..limits };
             let all = enumerate(program, limits)?;
@@ -133,10 +134,19 @@ impl Case {
                 let yields = self.limits.yields.filter(|_| self.all.fair_cut);
                 let expected = Bounds { yields, ..bounds };
                 ensure!(guarantee.bounds == expected, "{:?} instead of {expected:?}", guarantee.bounds);
+                let assumed = &guarantee.assumptions;
+                let expected = self.assumptions(yields);
+                ensure!(*assumed == expected, "it assumes {assumed} instead of {expected}");
             }
             Verdict::Inconclusive(gap) => return Err(format!("inconclusive: {}", gap.reason)),
         }
         Ok(())
+    }
+
+    /// What is assumed: that none of what the limits have left out happens.
+    fn assumptions(&self, yields: Option<u32>) -> Assumptions {
+        let without = self.all.without(u32::MAX).into_iter().map(|one| one.assumption(self.limits.spurious));
+        without.chain(yields.map(Assumption::fairness)).collect()
     }
 
     /// Depth-first search: everything, or everything within a limit.

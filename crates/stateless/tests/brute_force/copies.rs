@@ -195,7 +195,8 @@ fn with_help_it_finds_the_same() {
                 let told = Parameters { states, ..Parameters::bounded(4) };
                 let limits = Settings { max_executions: Some(1000), keep_going: true, ..Settings::default() };
                 let settings = strategy.settings(&told, limits);
-                let inner = Interpreter::new(generate(theme, seed));
+                let inner =
+                    Interpreter { spurious: seed as u32 / 4 % 3, ..Interpreter::new(generate(theme, seed)) };
                 let helped = Helped { inner: inner.clone(), helpers: Mutex::default() };
                 let together = all_found(&helped, strategy.algorithm(&told).as_mut(), settings);
                 let alone = all_found(&inner, strategy.algorithm(&told).as_mut(), settings);
@@ -219,7 +220,7 @@ fn compare(strategy: Named, states: usize, theme: Theme, seed: u64) -> (u32, u32
     let told = Parameters { states, ..Parameters::bounded(2) };
     let limits = Settings { max_executions: Some(200), keep_going: true, ..Settings::default() };
     let settings = strategy.settings(&told, limits);
-    let inner = Interpreter::new(generate(theme, seed));
+    let inner = Interpreter { spurious: seed as u32 / 4 % 3, ..Interpreter::new(generate(theme, seed)) };
     let shared = Mutex::new(Shared { random: seed, ..Shared::default() });
     let scouted = Scouted { inner: inner.clone(), shared };
     let together = all_found(&scouted, strategy.algorithm(&told).as_mut(), settings);

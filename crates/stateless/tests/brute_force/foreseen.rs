@@ -77,6 +77,10 @@ macro_rules! as_the_inner_one_says {
         $(fn $name(&self, $($argument: $type),*) -> $result {
             self.inner.$name($($argument),*)
         })*
+
+        fn assume(&self, assumptions: &mut selvedge_core::Assumptions) {
+            self.inner.assume(assumptions);
+        }
     };
 }
 
@@ -155,7 +159,7 @@ fn tally(strategy: Named, theme: Theme) -> Tally {
             let rows: Vec<_> = outcome.rows.iter().map(|row| (row.bound, row.executions)).collect();
             (outcome.verdict, rows, outcome.statistics.executions, outcome.statistics.steps)
         };
-        let inner = Interpreter::new(generate(theme, seed));
+        let inner = Interpreter { spurious: seed as u32 / 4 % 3, ..Interpreter::new(generate(theme, seed)) };
         let program = Told { inner: inner.clone(), tally: Mutex::default() };
         assert_eq!(search(&program), search(&inner), "{strategy}, {theme:?}, seed {seed}");
         let tally = program.tally.into_inner().unwrap();

@@ -69,14 +69,16 @@ fn verify_theme(theme: Theme, mode: &str, programs: u64) {
     assert!(verified * 10 >= programs * times * 8, "most programs must be small enough to enumerate");
 }
 
-/// How programs are run: `plain`, `race-mode`, or `yields N` for the fair bound N.
+/// How programs are run: `plain`, `race-mode`, `yields N` for the fair bound N, or `spurious N` with so many spurious
+/// wakeups and failures in an execution.
 fn limits(mode: &str) -> Limits {
-    let plain = Limits { executions: 200, ..Limits::default() };
+    let plain = Limits { executions: 200, ..Limits::NONE };
     match mode.split_once(' ') {
         Some(("yields", bound)) => {
             let yields = Some(bound.parse().expect("the fair bound is a number"));
             Limits { yields, max_steps: 24, ..plain }
         }
+        Some(("spurious", most)) => Limits { spurious: most.parse().expect("a number"), ..plain },
         None if mode == "plain" => plain,
         None if mode == "race-mode" => Limits { race_mode: true, ..plain },
         _ => panic!("there is no mode {mode}"),
@@ -147,6 +149,14 @@ fn mixed() {
 fn spins_within_the_fair_bound() {
     for mode in ["yields 0", "yields 1", "yields 2"] {
         verify_theme(Theme::Spins, mode, 150);
+    }
+}
+
+#[test]
+fn spurious_wakeups_and_failures() {
+    for theme in [Theme::Atomics, Theme::Condvars, Theme::Threads, Theme::Mixed] {
+        verify_theme(theme, "spurious 1", 150);
+        verify_theme(theme, "spurious 2", 50);
     }
 }
 

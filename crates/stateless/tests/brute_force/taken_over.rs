@@ -117,7 +117,7 @@ pub(crate) fn all_found(
 fn compare(first: Named, second: Named, theme: Theme, seed: u64) -> [u32; 3] {
     let bound = 1 + seed as u32 % 2;
     let coverage = [Coverage::States, Coverage::Executions][seed as usize / 2 % 2];
-    let inner = Interpreter::new(generate(theme, seed));
+    let inner = Interpreter { spurious: seed as u32 / 4 % 3, ..Interpreter::new(generate(theme, seed)) };
     let program = Known { inner: inner.clone(), store: Mutex::default() };
     let mut explorer = {
         let limits = Settings { coverage, ..Settings::default() };

@@ -86,7 +86,7 @@ fn figure_1_a_naive_combination_misses_a_state_and_ours_do_not() {
     let case = Case::new(&program, LIMITS).unwrap();
     assert_eq!(case.brute.orders_within(0), 2);
     let mut naive = HashSet::new();
-    let machine = Machine::new(&program, false);
+    let machine = Machine::new(&program, false, 0);
     sleep_sets_with_a_bound(&machine, None, 0, Vec::new(), &mut History::default(), &mut naive);
     assert_eq!(naive.len(), 1, "sleep sets with a bound miss one of the two");
     let naive = case.search(&mut NaiveDpor(Dpor::new(), 0)).unwrap();

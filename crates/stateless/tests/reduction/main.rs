@@ -11,14 +11,7 @@ use selvedge_stateless::strategy::Named;
 use selvedge_testgen::{Limits, Program, Theme, generate, smaller};
 use verify::{Case, Verified};
 
-const LIMITS: Limits = Limits {
-    preemptions: None,
-    yields: None,
-    max_steps: 10_000,
-    executions: 2_000,
-    race_mode: false,
-    one_place: false,
-};
+const LIMITS: Limits = Limits { executions: 2_000, ..Limits::NONE };
 
 /// Something that is to be so of a program.
 type Property = fn(&Case) -> Verified;
@@ -200,6 +193,22 @@ fn optimal_runs_every_terminal_order_once() {
 #[test]
 fn optimal_within_a_bound_runs_every_terminal_order_within_it_once() {
     verify_all(LIMITS, 60, |case| case.once_within_bounds(Named::Optimal));
+}
+
+/// Every search, where waits may end and exchanges may fail without a reason.
+#[test]
+fn every_search_with_spurious_wakeups_and_failures() {
+    for (spurious, programs) in [(1, 25), (2, 10)] {
+        let limits = Limits { spurious, ..LIMITS };
+        for theme in [Theme::Atomics, Theme::Condvars, Theme::Threads, Theme::Mixed] {
+            verify_theme(theme, limits, programs, |case| case.dpor(true));
+            verify_theme(theme, limits, programs, |case| case.dpor(false));
+            verify_theme(theme, limits, programs, |case| case.bpor(true));
+            verify_theme(theme, limits, programs, |case| case.cb_por());
+            verify_theme(theme, limits, programs, |case| case.optimal());
+            verify_theme(theme, limits, programs, |case| case.once_within_bounds(Named::Optimal));
+        }
+    }
 }
 
 /// Programs of some threads with some steps each: more than can be enumerated.

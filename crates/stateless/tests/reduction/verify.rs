@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use selvedge_core::{Bounds, Decision};
+use selvedge_core::{Assumption, AssumptionKind, Bounds, Decision, Guarantee, Verdict};
 use selvedge_stateless::strategy::{Bpor, CbPor, Dpor, Named, Optimal, Parameters};
 use selvedge_stateless::{
     Choice, Coverage, Explorer, Finished, Point, Prefix, Settings, StateHash, Strategy,
@@ -66,10 +66,13 @@ fn went_to_the_end(run: &Run) -> bool {
 /// Whether what a statement does to its object depends on the state that it is performed in, or it may be the first
 /// to touch an object after other steps of its thread.
 fn cannot_be_told_before(statement: &Statement) -> bool {
-    use Statement::{Exchange, NotifyAll, NotifyOne, ParkTimeout, TryLock, TryWriteLock, Wait, WaitTimeout};
+    use Statement::{
+        Exchange, ExchangeWeak, NotifyAll, NotifyOne, ParkTimeout, TryLock, TryWriteLock, Wait, WaitTimeout,
+    };
     matches!(
         statement,
         Exchange(..)
+            | ExchangeWeak(..)
             | TryLock(_)
             | TryWriteLock(_)
             | NotifyOne(_)
@@ -128,7 +131,8 @@ pub(crate) fn optimal_among_others(program: &Program) -> Option<Result<Counts, S
 impl Case {
     pub(crate) fn new(program: &Program, limits: Limits) -> Option<Case> {
         let brute = enumerate(program, limits)?;
-        let interpreter = Interpreter { race_mode: limits.race_mode, ..Interpreter::new(program.clone()) };
+        let Limits { race_mode, spurious, .. } = limits;
+        let interpreter = Interpreter { race_mode, spurious, ..Interpreter::new(program.clone()) };
         Some(Case { interpreter, limits, brute })
     }
 
@@ -157,6 +161,9 @@ impl Case {
         let settings = Settings { max_executions: Some(200_000), ..settings };
         let mut explorer = Explorer::new(&self.interpreter, settings).map_err(|error| error.to_string())?;
         let outcome = explorer.search(strategy, &mut |_| ()).map_err(|error| error.to_string())?;
+        if let Verdict::Holds(guarantee) = &outcome.verdict {
+            self.assumed(guarantee)?;
+        }
         Ok(Found {
             executions: outcome.statistics.executions.unwrap_or(0),
             orders: explorer.terminal_orders().collect(),
@@ -166,6 +173,21 @@ impl Case {
             complete: outcome.guarantee().is_some_and(|guarantee| guarantee.complete),
             fair: outcome.guarantee().and_then(|guarantee| guarantee.bounds.yields),
         })
+    }
+
+    /// What is assumed of spurious events: that none happens which was left out of an execution within the bound, and of no
+    /// event that no execution at all leaves out.
+    fn assumed(&self, guarantee: &Guarantee) -> Verified {
+        let bound = guarantee.bounds.preemptions.filter(|_| !guarantee.complete).unwrap_or(u32::MAX);
+        let left_out = |bound| -> Vec<Assumption> {
+            self.brute.without(bound).into_iter().map(|one| one.assumption(self.limits.spurious)).collect()
+        };
+        let (least, most) = (left_out(bound), left_out(u32::MAX));
+        let assumed = guarantee.assumptions.iter().filter(|one| one.kind != AssumptionKind::Fairness);
+        let assumed: Vec<Assumption> = assumed.cloned().collect();
+        let missing = least.iter().any(|one| !assumed.contains(one));
+        let strange = assumed.iter().any(|one| !most.contains(one));
+        equal("assumptions missing, too many", (missing, strange), (false, false))
     }
 
     /// The local states of the executions with at most so many preemptions.
@@ -212,7 +234,11 @@ impl Case {
         if !self.fails() {
             let orders = self.brute.orders_within(u32::MAX);
             equal("orders", found.orders.len(), orders)?;
-            equal("executions not blocked", found.executions - dpor.blocked(), orders as u64)?;
+            // What a step that decides about a spurious event does to its object depends on the value that it chooses: one that
+            // sleeps may be woken by what depends on another value.
+            let executions = found.executions - dpor.blocked();
+            let most = if self.limits.spurious > 0 { executions } else { orders as u64 };
+            equal("executions not blocked", executions, most.max(orders as u64))?;
         }
         self.same_local_states(&found, u32::MAX)
     }
@@ -235,8 +261,9 @@ impl Case {
         let to_the_end = all.executions - optimal.blocked() - optimal.failed();
         equal("executions", to_the_end, self.terminal_orders(u32::MAX)?.len() as u64)?;
         if !self.fails() {
-            let most =
-                if self.interpreter.program.has(cannot_be_told_before) { all.executions / 4 } else { 0 };
+            // Nor can it be told whether a spurious event happens.
+            let is_open = self.limits.spurious > 0 || self.interpreter.program.has(cannot_be_told_before);
+            let most = if is_open { all.executions / 4 } else { 0 };
             equal("blocked executions, no more", optimal.blocked().min(most), optimal.blocked())?;
         }
         let settings = Settings { keep_going: false, ..self.settings() };

@@ -4,7 +4,7 @@
 use selvedge_core::{Access, Op, OpKind, ThreadId, ThreadSet};
 
 use super::Optimal;
-use super::node::step;
+use super::node::{Taken, step};
 use super::wakeup::{Branch, Planned, Sequence, Step, insert};
 use crate::config::Status;
 use crate::graph::{Event, Graph, ThreadLine};
@@ -111,13 +111,20 @@ impl Optimal {
         self.draft_independent_of(event, moved, &mut draft);
         let op = self.expected(op, event, thread, &draft.sequence);
         let creator = draft_place(&draft.places, event, creator);
+        let chosen = values.len();
         draft.sequence.steps.push(Planned {
             step: Step { thread: name, values },
             op,
             performed: false,
             creator,
         });
-        let covered = self.path[event].asleep.iter().any(|taken| {
+        // Where what a step does depends on the value that it chooses, one that chose another is no substitute for it.
+        let is_first = draft.sequence.steps.iter().filter(|planned| planned.step.thread == name).count() == 1;
+        let does_less = |taken: &Taken| {
+            let Step { thread, values } = &taken.step;
+            is_first && *thread == name && values.len() > chosen && taken.op.access != op.access
+        };
+        let covered = self.path[event].asleep.iter().filter(|taken| !does_less(taken)).any(|taken| {
             if taken.stale || taken.ends || !taken.racers.is_empty() {
                 !draft.sequence.leave_out(&taken.step)
             } else {
