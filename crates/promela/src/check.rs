@@ -327,6 +327,21 @@ fn describe(program: &Program, wrong: Wrong) -> (ViolationKind, String, Option<L
                 Fault::Ambiguous => {
                     (ViolationKind::Crash, "the trace can go on in two ways with this message".to_string())
                 }
+                Fault::Fields(expected, found) => {
+                    let plural = if expected == 1 { "" } else { "s" };
+                    let message = format!(
+                        "a message of this channel has {expected} field{plural}, the statement has {found}"
+                    );
+                    (ViolationKind::Assertion, message)
+                }
+                Fault::Polled => (
+                    ViolationKind::Crash,
+                    "a rendezvous channel cannot be polled: it never holds a message".to_string(),
+                ),
+                Fault::Offer => (
+                    ViolationKind::Crash,
+                    "a rendezvous send within a d_step: it cannot hand over".to_string(),
+                ),
                 Fault::Limit => (ViolationKind::StepLimit, "the state is too large".to_string()),
             };
             (kind, message, place(at))
@@ -359,7 +374,7 @@ fn unreached(program: &Program, system: &System<'_>) -> Vec<(String, Location, S
         let printer = Printer { model: &program.model, process };
         let mut missing = Vec::new();
         visit(&process.body, &mut |stmt| {
-            if seen.get(&stmt.id.0) == Some(&false) {
+            if seen.get(&stmt.id.0) == Some(&false) && !matches!(stmt.kind, StmtKind::Join) {
                 missing.push((stmt.at, printer.statement(&stmt.kind)));
             }
         });

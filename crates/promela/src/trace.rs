@@ -29,7 +29,9 @@ pub(crate) struct Witness {
 #[derive(Clone, Debug)]
 pub(crate) struct Taken {
     pub(crate) owner: u32,
+    /// Who counts as the one that moved last; after a handshake it may be either side.
     mover: u32,
+    partner: Option<u32>,
     index: u32,
     pub(crate) micros: Vec<Micro>,
     /// How many successors the owner had.
@@ -69,7 +71,8 @@ fn steps_from(system: &mut System<'_>, state: &[u8]) -> (Vec<Edge>, Vec<bool>) {
     for (number, step) in out.list.iter().enumerate() {
         let width = &mut widths[(step.owner as usize).min(count as usize)];
         let micros = system.paths.get(number).cloned().unwrap_or_default();
-        let taken = Taken { owner: step.owner, mover: step.mover, index: *width, micros, width: 0 };
+        let (owner, mover, partner) = (step.owner, step.mover, step.partner);
+        let taken = Taken { owner, mover, partner, index: *width, micros, width: 0 };
         *width += 1;
         list.push((taken, out.state(number).to_vec(), step.fault.map(|fault| fault.0)));
     }
@@ -169,11 +172,13 @@ fn cheapest(program: &Program, system: &mut System<'_>, found: &Found) -> Result
                     .min(),
             };
             let Some((sum, from)) = best else { continue };
-            let candidate = (taken, sum, from);
-            match layer.iter_mut().find(|(step, ..)| step.mover == candidate.0.mover) {
-                Some(known) if known.1 <= sum => {}
-                Some(known) => *known = candidate,
-                None => layer.push(candidate),
+            for mover in [taken.mover].into_iter().chain(taken.partner) {
+                let candidate = (Taken { mover, ..taken.clone() }, sum, from);
+                match layer.iter_mut().find(|(step, ..)| step.mover == mover) {
+                    Some(known) if known.1 <= sum => {}
+                    Some(known) => *known = candidate,
+                    None => layer.push(candidate),
+                }
             }
         }
         if layer.is_empty() {
@@ -307,7 +312,9 @@ fn replay(program: &Program, steps: &[Taken], wrong: Wrong) -> Result<Played, Er
                     }
                 }
                 Err(Trouble::Error(text)) => return fail(number, text),
-                Err(Trouble::Assertion | Trouble::Trace) => return fail(number, "an assertion"),
+                Err(Trouble::Assertion | Trouble::Trace | Trouble::Fields) => {
+                    return fail(number, "an assertion");
+                }
             }
         }
         before = Some(step.mover as usize);
@@ -315,6 +322,7 @@ fn replay(program: &Program, steps: &[Taken], wrong: Wrong) -> Result<Played, Er
     let confirmed = match wrong {
         Wrong::Fault(Fault::Assert(_), _) => seen == Some(Trouble::Assertion),
         Wrong::Fault(Fault::Event | Fault::Denied, _) => seen == Some(Trouble::Trace),
+        Wrong::Fault(Fault::Fields(..), _) => matches!(seen, Some(Trouble::Fields | Trouble::Error(_))),
         // The interpreter loops as long as the machine would.
         Wrong::Fault(Fault::Endless, _) => true,
         Wrong::Fault(..) => matches!(seen, Some(Trouble::Error(_))),
@@ -354,9 +362,8 @@ impl Player<'_> {
     fn partner(&self, micros: &[Micro], index: usize) -> Option<Micro> {
         use crate::program::Kind;
         let (this, next) = (micros[index], *micros.get(index + 1)?);
-        let kind = |micro: Micro| self.program.trans[micro.trans as usize].kind;
-        let pair = matches!(kind(this), Kind::Send(..)) && matches!(kind(next), Kind::Recv(_));
-        (pair && this.pid != next.pid && next.pid != CLAIM).then_some(next)
+        let sends = matches!(self.program.trans[this.trans as usize].kind, Kind::Send(..));
+        (sends && this.pid != next.pid && next.pid != CLAIM).then_some(next)
     }
 
     fn play(

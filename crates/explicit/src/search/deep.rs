@@ -308,7 +308,10 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
         if !step.dead {
             let start = self.bytes.len();
             self.bytes.extend_from_slice(state);
-            self.calls.push(Call { start, len: state.len(), n, p: step.mover, safe });
+            // Who moved last matters only where preemptions are counted.
+            for p in step.movers().take(if self.counting { 2 } else { 1 }) {
+                self.calls.push(Call { start, len: state.len(), n, p, safe });
+            }
         }
     }
 

@@ -14,7 +14,8 @@
 //!
 //! Deviations from the paper's definition: none. (1) The first step is free to any process. (2) With
 //! timeouts, a process is blocked if it cannot move when the timeout, which depends on the state only, is
-//! taken into account. (3) A handshake is a step of its sender.
+//! taken into account. (3) A handshake is a step of its
+//! sender, and after it either side counts as the process that moved last.
 //!
 //! There is no partial-order reduction here: a system may merge steps that nobody sees, before it is searched.
 //!
@@ -154,11 +155,10 @@ fn pass<S: TransitionSystem>(
 
 impl<S: TransitionSystem> Layers<'_, S> {
     fn row(&self, budget: &Budget<'_>) -> Row {
-        let states = self.store.len();
         Row {
             bound: u32::from(self.layer),
-            states,
-            transitions: states + self.report.matched,
+            states: self.store.len(),
+            transitions: self.transitions(),
             elapsed: budget.elapsed(),
         }
     }
@@ -186,6 +186,11 @@ impl<S: TransitionSystem> Layers<'_, S> {
         false
     }
 
+    /// Steps taken, the one to the first state among them.
+    fn transitions(&self) -> u64 {
+        self.report.transitions + 1
+    }
+
     fn memory(&self) -> u64 {
         let kept = self.parents.as_ref().map_or(0, HashMap::capacity);
         self.store.memory() + self.room as u64 * 8 + kept as u64 * 17
@@ -193,7 +198,8 @@ impl<S: TransitionSystem> Layers<'_, S> {
 
     fn finish(mut self) -> Report {
         self.report.states = self.store.len();
-        self.report.transitions = self.report.states + self.report.matched;
+        self.report.transitions = self.transitions();
+        self.report.matched = self.report.transitions - self.report.states;
         self.report.memory = self.report.memory.max(self.memory());
         self.report.stored_bytes = self.store.state_bytes();
         self.report
@@ -217,8 +223,7 @@ impl<S: TransitionSystem> Layers<'_, S> {
                 }
                 let progress = || {
                     let bound = Some(u32::from(self.layer));
-                    let states = self.store.len();
-                    let transitions = states + self.report.matched;
+                    let (states, transitions) = (self.store.len(), self.transitions());
                     let now = Progress { states, transitions, bound, ..Progress::default() };
                     (now, self.memory())
                 };
@@ -300,8 +305,11 @@ impl<S: TransitionSystem> Layers<'_, S> {
                     bad = bad.or(Some(Problem::Step { fault, owner: step.owner }));
                 }
                 if !step.dead {
-                    let mover = step.mover.min(u32::from(ANY) - 1) as u8;
-                    self.reach(out.state(index), hashes[index], mover, current, steps + 1);
+                    for mover in step.movers() {
+                        let mover = mover.min(u32::from(ANY) - 1) as u8;
+                        self.reach(out.state(index), hashes[index], mover, current, steps + 1);
+                    }
+                    self.report.transitions += 1;
                 }
                 index += 1;
             }
@@ -326,7 +334,6 @@ impl<S: TransitionSystem> Layers<'_, S> {
             self.report.state_bytes = self.report.state_bytes.max(state.len() as u64);
             self.room += push(&mut self.later, steps, item(handle, mover) | CHARGED);
         } else {
-            self.report.matched += 1;
             // Two layers on, everything has been taken. One layer on, what is left is queued; a pair
             // that comes there by a shorter way may still take its own steps first.
             if self.mask(handle, FIRED) & ALL != 0 || self.is_in(handle, QUEUED, mover) {

@@ -131,6 +131,9 @@ impl<'a> Lowerer<'a> {
         let mut offset = base;
         for field in &model.typedefs[typedef].fields {
             let (element, cell) = self.layout_of(field.ty);
+            if let (Some(cell), false) = (cell, field.elements.is_empty()) {
+                out.push(Create::Value(self.listed(var, cell, offset, &field.elements)?));
+            }
             for index in 0..field.array.unwrap_or(1) {
                 let at = offset + index * element as u32;
                 if let Some(init) = &field.chan {

@@ -67,6 +67,8 @@ pub(crate) struct Lowerer<'a> {
     registers: usize,
     /// The statement whose code is being made.
     stmt: u32,
+    /// In a `d_step` that can begin with a receive: nothing else begins while a message is offered.
+    offered: bool,
 }
 
 impl<'a> Lowerer<'a> {
@@ -95,6 +97,7 @@ impl<'a> Lowerer<'a> {
             process: 0,
             registers: 0,
             stmt: 0,
+            offered: false,
         }
     }
 
@@ -171,6 +174,13 @@ impl<'a> Lowerer<'a> {
         } else if let Some(init) = &declared.init {
             let code = self.initial(var, declared, init)?;
             out.push(Create::Value(code));
+        } else if let (false, crate::ast::Type::Basic(basic)) = (declared.elements.is_empty(), declared.ty) {
+            out.push(Create::Value(self.listed(
+                var,
+                crate::program::Cell::of(basic),
+                slot,
+                &declared.elements,
+            )?));
         } else if let crate::ast::Type::Struct(number) = declared.ty {
             // Fields may have initial values and channels of their own.
             let element = self.layout_of(declared.ty).0 as u32;

@@ -5,6 +5,7 @@
 
 mod decl;
 mod expr;
+mod labels;
 mod ltl;
 mod stmt;
 
@@ -147,6 +148,9 @@ pub(crate) struct Parser {
     in_trace: bool,
     /// Where the inlines being expanded return their values to, the innermost last.
     returns: Vec<Option<Place>>,
+    /// The calls of inlines being expanded, the innermost last, by number; and how many there were.
+    callers: Vec<u32>,
+    calls: u32,
     /// Where the last call of an inline ended: the number of texts being read, and the place in the last.
     call_end: (usize, usize),
     /// Tokens that inlines were expanded to.
@@ -188,6 +192,8 @@ impl Parser {
             in_ltl: false,
             in_trace: false,
             returns: Vec::new(),
+            callers: Vec::new(),
+            calls: 0,
             call_end: (0, 0),
             inlined: 0,
             extents: Vec::new(),
@@ -340,6 +346,7 @@ impl Parser {
         self.in_ltl = false;
         self.in_trace = false;
         self.returns.clear();
+        self.callers.clear();
     }
 
     fn skip_unit(&mut self) {
@@ -426,7 +433,7 @@ impl Parser {
         self.scopes.clear();
         let mut process = self.current.take().expect("a process is being read");
         process.body = body;
-        self.check_labels(&process);
+        self.resolve_labels(&mut process);
         process
     }
 }
