@@ -183,12 +183,28 @@ fn remarks(truncated: &[(Location, String)], unreached: &[(String, Location, Str
     cut.chain(dead).map(|(kind, at, text)| Remark { kind, location: at.clone(), text }).collect()
 }
 
+/// Whether the model asks about infinite executions, which were not checked: with `accept` or `progress` labels, or in a
+/// formula or a claim that was left out.
+fn asks_of_infinite_executions(model: &Model, claims: Claims) -> bool {
+    let mut marked = false;
+    for process in &model.procs {
+        visit(&process.body, &mut |stmt| {
+            marked |=
+                stmt.labels.iter().any(|label| ["accept", "progress"].iter().any(|p| label.starts_with(p)));
+        });
+    }
+    let left_out = claims != Claims::Check
+        && (!model.ltl.is_empty() || model.claims.iter().any(|claim| accepts(&claim.body)));
+    marked || left_out
+}
+
 /// What was exhausted.
-fn guarantee(report: &Report, options: &Options) -> Option<Guarantee> {
+fn guarantee(report: &Report, model: &Model, options: &Options) -> Option<Guarantee> {
     let bounded = matches!(options.search, Search::Layered | Search::Bcs);
     let bounds = Bounds { preemptions: if bounded { report.finished } else { None }, ..Bounds::default() };
     let lossy = (options.store != StoreKind::Exact).then_some(AssumptionKind::LossyStore);
-    let assumptions = lossy.into_iter().collect();
+    let safety = asks_of_infinite_executions(model, options.claims).then_some(AssumptionKind::SafetyOnly);
+    let assumptions = lossy.into_iter().chain(safety).collect();
     (report.complete || bounds.preemptions.is_some()).then_some(Guarantee {
         bounds,
         complete: report.complete,
@@ -211,7 +227,10 @@ fn verdict(
         };
         if let Wrong::Fault(Fault::Limit, _) = wrong {
             let reason = "a state has too many processes or channels, or is too large".to_string();
-            return Ok((Verdict::Inconclusive(Gap { reason, covered: guarantee(report, options) }), None));
+            return Ok((
+                Verdict::Inconclusive(Gap { reason, covered: guarantee(report, &program.model, options) }),
+                None,
+            ));
         }
         let witness = if merged {
             // Told in the model's own steps.
@@ -226,7 +245,7 @@ fn verdict(
         return Ok((Verdict::Violated(Box::new(violation)), Some(witness)));
     }
     let gap = |reason: String| {
-        let covered = guarantee(report, options);
+        let covered = guarantee(report, &program.model, options);
         Ok((Verdict::Inconclusive(Gap { reason, covered }), None))
     };
     if let Some(stop) = report.stopped {
@@ -255,7 +274,7 @@ fn verdict(
             coverage * 100.0
         ));
     }
-    match guarantee(report, options) {
+    match guarantee(report, &program.model, options) {
         Some(guarantee) => Ok((Verdict::Holds(guarantee), None)),
         None => gap("the search did not finish".to_string()),
     }
@@ -271,7 +290,7 @@ fn violation(
     let (kind, message, location) = describe(program, wrong);
     let location = location.or_else(|| witness.trace.steps.last().and_then(|step| step.location.clone()));
     // What was finished before it was found has no more than a bound.
-    let below = guarantee(report, options)
+    let below = guarantee(report, &program.model, options)
         .filter(|guarantee| guarantee.bounds.preemptions.is_some())
         .map(|guarantee| Guarantee { complete: false, ..guarantee });
     let message = if message.is_empty() { witness.explanation.clone() } else { message };
