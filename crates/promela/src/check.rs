@@ -14,9 +14,10 @@ use crate::error::{Diagnostic, Error};
 use crate::lower::lower;
 use crate::merge::merge;
 use crate::options::{Claims, Options};
-use crate::parser::parse;
+use crate::parser::parse_with;
 use crate::print::Printer;
 use crate::program::Program;
+use crate::reading::{MOST_BYTES, Reading};
 use crate::system::{System, Wrong};
 use crate::trace::{Witness, spell_out, witness};
 use crate::vm::Fault;
@@ -44,12 +45,19 @@ pub struct Checked {
 /// # Errors
 /// When the file cannot be read or is not a model.
 pub fn load(path: &Path, definitions: &[String]) -> Result<Model, Error> {
-    let bytes = std::fs::read(path)
-        .map_err(|error| Error::Read { file: path.display().to_string(), reason: error.to_string() })?;
-    let text = String::from_utf8_lossy(&bytes);
+    load_with(path, &Reading { definitions, ..Reading::default() })
+}
+
+/// Reads the model in a file as [`load`] does, with all that can be chosen.
+///
+/// # Errors
+/// When the file cannot be read or is not a model.
+pub fn load_with(path: &Path, reading: &Reading<'_>) -> Result<Model, Error> {
+    let text = crate::reading::text(path, MOST_BYTES)
+        .map_err(|reason| Error::Read { file: path.display().to_string(), reason })?;
     let name =
         path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
-    parse(&text, &name, Some(path.parent().unwrap_or(Path::new("."))), definitions)
+    parse_with(&text, &name, Some(path.parent().unwrap_or(Path::new("."))), reading)
 }
 
 /// Checks a model. `progress` is called now and then; the search ends when it returns `false`.

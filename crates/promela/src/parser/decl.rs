@@ -19,7 +19,7 @@ const DEEPEST_TYPE: usize = 60;
 /// Inlines that expand to more tokens than this are not a model.
 const LONGEST_INLINED: usize = 500_000;
 
-impl Parser {
+impl Parser<'_> {
     pub(super) fn unit(&mut self) -> Parse<()> {
         // As in Spin, an arrow separates as a semicolon does.
         if self.accept(";") || self.accept("->") {

@@ -12,7 +12,7 @@ use crate::ast::{Proctype, Seq, StmtKind};
 use crate::error::Pos;
 use crate::print::plain_label;
 
-impl Parser {
+impl Parser<'_> {
     /// The name of a label that stands here.
     pub(super) fn label_here(&self, label: &str) -> String {
         self.callers.last().map_or(label.to_string(), |call| format!("{label}#{call}"))

@@ -12,7 +12,7 @@ use crate::lexer::{Tok, Token};
 /// `select` over at most this many literal values is one choice, as in Spin.
 const WIDEST_SELECT: i32 = 32;
 
-impl Parser {
+impl Parser<'_> {
     /// Statements up to something that closes a sequence.
     pub(super) fn sequence(&mut self) -> Parse<Seq> {
         let mut list = Vec::new();
