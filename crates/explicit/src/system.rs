@@ -108,6 +108,11 @@ pub trait TransitionSystem {
     /// stutters). Adds those steps; called for states in which no process can move.
     fn stutter(&mut self, state: &[u8], out: &mut Successors);
 
+    /// Whether the system was told to stop in the middle of a state: the steps that it gave last are not all.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
     /// Whether all the steps of a process in a state commute with everything that other processes can do,
     /// now and later, and no property sees them.
     fn safe(&mut self, state: &[u8], process: u32) -> bool;

@@ -7,9 +7,12 @@ use selvedge_core::{
     AssumptionKind, Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Remark, RemarkKind,
     Schedule, Statistics, Verdict, Violation, ViolationKind,
 };
-use selvedge_explicit::{Problem, Progress, Report, Search, Stop, StoreKind, search};
+use selvedge_explicit::{
+    Found, Problem, Progress, Report, Search, Stop, StoreKind, TransitionSystem as _, search,
+};
 
 use crate::ast::{Model, Seq, StmtKind};
+use crate::clock::Clock;
 use crate::error::{Diagnostic, Error};
 use crate::lower::lower;
 use crate::merge::merge;
@@ -80,16 +83,26 @@ pub fn check(
     options: &Options,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Checked, Error> {
+    let clock = Clock::start(options.time, progress);
+    let go_on = || clock.go_on();
     let claim = claim_to_check(model, options.claims)?;
     let watch = options.claims != Claims::Ignore;
-    let mut program = lower(Rc::new(model.clone()), claim, watch)?;
+    let mut program = match lower(Rc::new(model.clone()), claim, watch, &go_on) {
+        Err(Error::Stopped) => return Ok(unsearched(options, &clock)),
+        program => program?,
+    };
+    if !options.store.has_room() || options.memory.is_some_and(|limit| options.store.bytes() > limit) {
+        let reason =
+            "there is not enough memory for the bit array that --store asks for; give a smaller SIZE";
+        return Err(Error::Request(reason.to_string()));
+    }
     let merged = options.merges() && merge(&mut program);
-    let mut system = System::new(&program);
-    let report = search(&mut system, &options.explicit(), progress);
+    let mut system = System::new(&program, &go_on);
+    let report = search(&mut system, &options.explicit(), &mut |now| clock.tell(now));
     let unreached = if report.complete { unreached(&program, &system) } else { Vec::new() };
     let truncated = truncated(&program, &system);
     let (errors, coverage) = (report.errors, report.coverage);
-    let (verdict, witness) = verdict(&program, &mut system, &report, options, merged)?;
+    let (verdict, witness) = verdict(&program, &mut system, &report, options, merged, &clock)?;
     let trail = witness.map(|witness| crate::trail::write(&program, &witness));
     let remarks = remarks(&truncated, &unreached);
     let statistics = Statistics { remarks, ..statistics(&report) };
@@ -97,18 +110,30 @@ pub fn check(
     Ok(Checked { outcome, unreached, truncated, errors, coverage, trail })
 }
 
+/// The answer where the time was over before the search began.
+fn unsearched(options: &Options, clock: &Clock<'_>) -> Checked {
+    let reason = format!("{} before the search began", stopped(options, clock));
+    let verdict = Verdict::Inconclusive(Gap { reason, covered: None });
+    let outcome = Outcome { verdict, rows: Vec::new(), statistics: Statistics::default() };
+    let (unreached, truncated) = (Vec::new(), Vec::new());
+    Checked { outcome, unreached, truncated, errors: 0, coverage: None, trail: None }
+}
+
 /// Runs one execution again: the one that a schedule describes.
 ///
 /// # Errors
 /// When the schedule does not fit the model, or shows no violation.
 pub fn replay(model: &Model, claims: Claims, schedule: &Schedule) -> Result<Checked, Error> {
+    let mut always = |_| true;
+    let clock = Clock::start(None, &mut always);
+    let go_on = || clock.go_on();
     let claim = claim_to_check(model, claims)?;
-    let program = lower(Rc::new(model.clone()), claim, claims != Claims::Ignore)?;
-    let mut system = System::new(&program);
+    let program = lower(Rc::new(model.clone()), claim, claims != Claims::Ignore, &go_on)?;
+    let mut system = System::new(&program, &go_on);
     let (problem, states) = crate::trace::run(&mut system, schedule)?;
     let found = selvedge_explicit::Found { problem, states, bound: None };
     let report = Report { found: Some(found), ..Report::default() };
-    let (verdict, witness) = verdict(&program, &mut system, &report, &Options::default(), false)?;
+    let (verdict, witness) = verdict(&program, &mut system, &report, &Options::default(), false, &clock)?;
     let cuts = witness.iter().flat_map(|witness| &witness.cuts);
     let truncated: Vec<_> = cuts
         .map(|cut| (model.files.location(cut.at), format!("{} becomes {}", cut.value, cut.kept)))
@@ -226,6 +251,7 @@ fn verdict(
     report: &Report,
     options: &Options,
     merged: bool,
+    clock: &Clock<'_>,
 ) -> Result<(Verdict, Option<Witness>), Error> {
     if let Some(found) = &report.found {
         let wrong = match found.problem {
@@ -240,14 +266,15 @@ fn verdict(
                 None,
             ));
         }
-        let witness = if merged {
-            // Told in the model's own steps.
-            let whole = lower(program.model.clone(), None, false)?;
-            let mut single = System::new(&whole);
-            let found = spell_out(program, system, found, &mut single)?;
-            witness(&whole, &mut single, &found)?
-        } else {
-            witness(program, system, found)?
+        let shown = show(program, system, found, merged, clock);
+        let witness = match shown {
+            // Of what was not shown to its end nothing is said, whatever the reason looks like.
+            Err(_) if system.is_stopped() || !clock.go_on() => {
+                let reason =
+                    format!("{} when a violation was found but not yet shown", stopped(options, clock));
+                return Ok((Verdict::Inconclusive(Gap { reason, covered: None }), None));
+            }
+            shown => shown?,
         };
         let violation = violation(program, wrong, &witness, report, options);
         return Ok((Verdict::Violated(Box::new(violation)), Some(witness)));
@@ -257,14 +284,11 @@ fn verdict(
         Ok((Verdict::Inconclusive(Gap { reason, covered }), None))
     };
     if let Some(stop) = report.stopped {
-        let stopped = match (stop, options.time, options.memory, options.depth) {
-            (Stop::Time, Some(limit), ..) if report.elapsed >= limit => {
-                format!("the time limit of {} s was reached", limit.as_secs_f64())
-            }
-            (Stop::Time, ..) => "the search was interrupted".to_string(),
-            (Stop::Memory, _, Some(limit), _) => format!("the memory limit of {limit} bytes was reached"),
+        let stopped = match (stop, options.memory, options.depth) {
+            (Stop::Time, ..) => stopped(options, clock),
+            (Stop::Memory, Some(limit), _) => format!("the memory limit of {limit} bytes was reached"),
             (Stop::Memory, ..) => "there are more states than can be numbered".to_string(),
-            (Stop::Depth, _, _, limit) => format!("paths longer than {} steps were cut", limit.unwrap_or(0)),
+            (Stop::Depth, _, limit) => format!("paths longer than {} steps were cut", limit.unwrap_or(0)),
         };
         return gap(match report.unshown {
             None => stopped,
@@ -285,6 +309,32 @@ fn verdict(
     match guarantee(report, &program.model, options) {
         Some(guarantee) => Ok((Verdict::Holds(guarantee), None)),
         None => gap("the search did not finish".to_string()),
+    }
+}
+
+/// The counterexample, told in the model's own steps and replayed.
+fn show(
+    program: &Program,
+    system: &mut System<'_>,
+    found: &Found,
+    merged: bool,
+    clock: &Clock<'_>,
+) -> Result<Witness, Error> {
+    let go_on = || clock.go_on();
+    if !merged {
+        return witness(program, system, found, &go_on);
+    }
+    let whole = lower(program.model.clone(), None, false, &go_on)?;
+    let mut single = System::new(&whole, &go_on);
+    let found = spell_out(program, system, found, &mut single, &go_on)?;
+    witness(&whole, &mut single, &found, &go_on)
+}
+
+/// Why a check that was told to stop did.
+fn stopped(options: &Options, clock: &Clock<'_>) -> String {
+    match options.time {
+        Some(limit) if clock.is_over() => format!("the time limit of {} s was reached", limit.as_secs_f64()),
+        _ => "the search was interrupted".to_string(),
     }
 }
 
@@ -369,6 +419,7 @@ fn describe(program: &Program, wrong: Wrong) -> (ViolationKind, String, Option<L
                     ViolationKind::Crash,
                     "a rendezvous send within a d_step: it cannot hand over".to_string(),
                 ),
+                Fault::Stopped => (ViolationKind::StepLimit, "the search was told to stop".to_string()),
                 Fault::Limit => (ViolationKind::StepLimit, "the state is too large".to_string()),
             };
             (kind, message, place(at))

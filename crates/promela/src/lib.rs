@@ -26,6 +26,7 @@
 
 mod ast;
 mod check;
+mod clock;
 mod error;
 mod interp;
 mod lexer;

@@ -45,7 +45,7 @@ struct Pending {
 
 pub(crate) struct System<'p> {
     pub(crate) program: &'p Program,
-    pub(crate) machine: Machine,
+    pub(crate) machine: Machine<'p>,
     /// The names of what went wrong.
     pub(crate) wrongs: Vec<Wrong>,
     /// Statements that were executed: by transition.
@@ -64,10 +64,10 @@ pub(crate) struct System<'p> {
 }
 
 impl<'p> System<'p> {
-    pub(crate) fn new(program: &'p Program) -> Self {
+    pub(crate) fn new(program: &'p Program, go_on: &'p dyn Fn() -> bool) -> Self {
         System {
             program,
-            machine: Machine::new(program),
+            machine: Machine::new(program, go_on),
             wrongs: Vec::new(),
             reached: vec![false; program.trans.len()],
             pending: Vec::new(),
@@ -185,6 +185,9 @@ impl<'p> System<'p> {
             return false;
         }
         let place = &program.procs[ty].places[location(program, current, base)];
+        if !self.machine.spend(place.last - place.first) {
+            return false;
+        }
         let (mut moved, mut any, mut escape) = (false, false, 0);
         for number in place.first..place.last {
             let trans = &program.trans[number as usize];
@@ -275,7 +278,7 @@ impl<'p> System<'p> {
         trans: &Trans,
         owner: usize,
         out: &mut Successors,
-        act: impl FnOnce(&mut Machine, &mut [u8]) -> Result<(), Fault>,
+        act: impl FnOnce(&mut Machine<'p>, &mut [u8]) -> Result<(), Fault>,
     ) -> bool {
         let start = out.bytes.len();
         out.bytes.extend_from_slice(current);
@@ -310,6 +313,9 @@ impl<'p> System<'p> {
         out: &mut Successors,
     ) -> bool {
         self.machine.failed = None;
+        if self.machine.stopped {
+            return true;
+        }
         let path = [&self.path[..], &[Micro { pid: pid as u32, trans: number }]].concat();
         self.emit_fault(Wrong::Fault(fault, trans.at), owner, &path, out);
         true
@@ -616,6 +622,10 @@ impl<'p> System<'p> {
         self.machine.timeout = false;
         let prefix = self.path.len();
         while let Some(mut item) = self.pending.pop() {
+            if self.machine.stopped {
+                self.pending.clear();
+                break;
+            }
             self.budget -= 1;
             if self.budget == 0 || self.goes_on_for_ever(&item.path) {
                 self.pending.clear();
@@ -757,6 +767,10 @@ impl TransitionSystem for System<'_> {
             self.steps(&mut current, pid, false, out);
         }
         self.current = current;
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.machine.stopped
     }
 
     fn has_timeout(&self) -> bool {

@@ -83,14 +83,19 @@ fn steps_from(system: &mut System<'_>, state: &[u8]) -> (Vec<Edge>, Vec<bool>) {
 }
 
 /// The statements behind a path of states, with the fewest preemptions, replayed by the interpreter.
-pub(crate) fn witness(program: &Program, system: &mut System<'_>, found: &Found) -> Result<Witness, Error> {
-    let (steps, preemptions) = cheapest(program, system, found)?;
+pub(crate) fn witness(
+    program: &Program,
+    system: &mut System<'_>,
+    found: &Found,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Witness, Error> {
+    let (steps, preemptions) = cheapest(program, system, found, go_on)?;
     let wrong = match found.problem {
         Problem::Initial(fault) | Problem::Stuck(fault) | Problem::Step { fault, .. } => {
             system.wrongs[fault.0 as usize]
         }
     };
-    let played = replay(program, &steps, wrong)?;
+    let played = replay(program, &steps, wrong, go_on)?;
     let counted = played.preemptions;
     if counted != preemptions {
         return Err(Error::Replay(format!("{counted} preemptions instead of {preemptions}")));
@@ -105,8 +110,9 @@ pub(crate) fn spell_out(
     system: &mut System<'_>,
     found: &Found,
     single: &mut System<'_>,
+    go_on: &dyn Fn() -> bool,
 ) -> Result<Found, Error> {
-    let (steps, _) = cheapest(program, system, found)?;
+    let (steps, _) = cheapest(program, system, found, go_on)?;
     let statements: Vec<Micro> = steps.into_iter().flat_map(|step| step.micros).collect();
     let differs = || Error::Replay("the steps of the model are not those of its merged form".to_string());
     let mut state = match single.initial() {
@@ -116,6 +122,7 @@ pub(crate) fn spell_out(
     let mut states = vec![state.clone()];
     let mut rest = &statements[..];
     while !rest.is_empty() {
+        look(states.len(), go_on)?;
         let (list, _) = steps_from(single, &state);
         // An assertion that fails in an atomic sequence ends one step, and another goes on after it.
         let begins = |(taken, ..): &&Edge| !taken.micros.is_empty() && rest.starts_with(&taken.micros);
@@ -137,13 +144,19 @@ pub(crate) fn spell_out(
 }
 
 /// The steps behind a path of states, with the fewest preemptions, and how many they are.
-fn cheapest(program: &Program, system: &mut System<'_>, found: &Found) -> Result<(Vec<Taken>, u32), Error> {
+fn cheapest(
+    program: &Program,
+    system: &mut System<'_>,
+    found: &Found,
+    go_on: &dyn Fn() -> bool,
+) -> Result<(Vec<Taken>, u32), Error> {
     let key = program.key();
     let stuck = !matches!(found.problem, Problem::Step { .. });
     let edges = if stuck { found.states.len().saturating_sub(1) } else { found.states.len() };
     // For every process that may have moved last: the cheapest way there.
     let mut layers: Vec<Vec<(Taken, u32, usize)>> = Vec::new();
     for edge in 0..edges {
+        look(edge, go_on)?;
         let (list, enabled) = steps_from(system, &found.states[edge]);
         let mut layer: Vec<(Taken, u32, usize)> = Vec::new();
         for (taken, state, fault) in list {
@@ -196,6 +209,11 @@ fn cheapest(program: &Program, system: &mut System<'_>, found: &Found) -> Result
     }
     steps.reverse();
     Ok((steps, preemptions))
+}
+
+/// Asks every few steps whether to go on.
+fn look(step: usize, go_on: &dyn Fn() -> bool) -> Result<(), Error> {
+    if step.is_multiple_of(64) && !go_on() { Err(Error::Stopped) } else { Ok(()) }
 }
 
 fn schedule(steps: &[Taken]) -> Schedule {
@@ -262,7 +280,12 @@ struct Played {
 }
 
 /// Runs steps through the interpreter.
-fn replay(program: &Program, steps: &[Taken], wrong: Wrong) -> Result<Played, Error> {
+fn replay(
+    program: &Program,
+    steps: &[Taken],
+    wrong: Wrong,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Played, Error> {
     let model = &program.model;
     let claim = program.claim.map(|_| 0);
     let interpreter = Interpreter::new(model, claim, program.watch.is_some());
@@ -295,6 +318,7 @@ fn replay(program: &Program, steps: &[Taken], wrong: Wrong) -> Result<Played, Er
         let mut index = 0;
         let mut flag = preemption;
         while index < step.micros.len() {
+            look(number + index, go_on)?;
             let micro = step.micros[index];
             let partner = player.partner(&step.micros, index);
             let result = player.play(&mut state, micro, partner, flag);

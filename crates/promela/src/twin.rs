@@ -623,7 +623,7 @@ fn layers_do_not_postpone_for_a_send() {
         active proctype R() { z == 1; assert(z == 0) }";
     let model = parse(text, "sends", None, &[]).unwrap();
     assert_eq!(truth(&model, 300).unwrap().violation, Some(1));
-    let program = crate::lower::lower(std::rc::Rc::new(model.clone()), None, false).unwrap();
+    let program = crate::lower::lower(std::rc::Rc::new(model.clone()), None, false, &|| true).unwrap();
     assert!(program.trans.iter().any(|t| matches!(t.kind, crate::program::Kind::Send(..)) && t.safe));
     for reduce in [false, true] {
         let outcome =

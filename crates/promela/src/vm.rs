@@ -28,6 +28,8 @@ pub(crate) enum Fault {
     Polled,
     /// A rendezvous send within a `d_step`.
     Offer,
+    /// Whoever checks does not want to go on.
+    Stopped,
     /// The state cannot be represented.
     Limit,
 }
@@ -56,8 +58,15 @@ impl Memory for &mut [u8] {
     }
 }
 
-#[derive(Debug)]
-pub(crate) struct Machine {
+/// Instructions between two looks at whether to go on.
+const EVERY: u32 = 1 << 21;
+
+pub(crate) struct Machine<'p> {
+    /// Asked now and then; when it says no, what is being executed is given up.
+    go_on: &'p dyn Fn() -> bool,
+    /// Instructions since it was last asked; and whether it has said no.
+    work: u32,
+    pub(crate) stopped: bool,
     pub(crate) shapes: Shapes,
     pub(crate) regs: [i32; 512],
     /// Whether `timeout` holds.
@@ -100,9 +109,12 @@ pub(crate) fn set_location(program: &Program, state: &mut [u8], base: usize, pla
     }
 }
 
-impl Machine {
-    pub(crate) fn new(program: &Program) -> Self {
+impl<'p> Machine<'p> {
+    pub(crate) fn new(program: &Program, go_on: &'p dyn Fn() -> bool) -> Self {
         Machine {
+            go_on,
+            work: 0,
+            stopped: false,
             shapes: Shapes::new(program),
             regs: [0; 512],
             timeout: false,
@@ -112,6 +124,17 @@ impl Machine {
             message: Vec::new(),
             enabled: Vec::new(),
         }
+    }
+
+    /// Counts instructions. Whether to go on.
+    #[inline]
+    pub(crate) fn spend(&mut self, instructions: u32) -> bool {
+        self.work = self.work.saturating_add(instructions);
+        if self.work >= EVERY {
+            self.work = 0;
+            self.stopped |= !(self.go_on)();
+        }
+        !self.stopped
     }
 
     /// The first state: globals, their channels, and the active processes. The claim is not in it as a
@@ -220,6 +243,7 @@ impl Machine {
             return Ok(());
         }
         let (mut at, end) = (code.start as usize, code.end as usize);
+        self.work = self.work.saturating_add(code.end - code.start);
         let mut budget = MOST_OPS;
         while at < end {
             let op = program.ops[at];
@@ -275,6 +299,9 @@ impl Machine {
                         budget -= 1;
                         if budget == 0 {
                             return Err(Fault::Endless);
+                        }
+                        if !self.spend((at - target as usize) as u32) {
+                            return Err(Fault::Stopped);
                         }
                     }
                     at = target as usize;

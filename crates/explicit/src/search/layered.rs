@@ -139,9 +139,10 @@ fn pass<S: TransitionSystem>(
             layers.report.rows.push(layers.row(budget));
             layers.report.finished = Some(u32::from(layers.layer));
         }
-        let cut = finished && layers.something_is_cut();
-        if !cut {
-            layers.report.complete = finished;
+        let cut = if finished { layers.something_is_cut(budget) } else { Ok(false) };
+        layers.report.stopped = stopped.or(cut.err());
+        if cut != Ok(true) {
+            layers.report.complete = finished && cut.is_ok();
             break;
         }
         if options.bound.is_some_and(|bound| u32::from(layers.layer) >= bound) || layers.layer == u16::MAX {
@@ -164,7 +165,7 @@ impl<S: TransitionSystem> Layers<'_, S> {
     }
 
     /// Whether a step is left for the next layer. States without one are forgotten on the way.
-    fn something_is_cut(&mut self) -> bool {
+    fn something_is_cut(&mut self, budget: &mut Budget<'_>) -> Result<bool, Stop> {
         let mut out = Successors::default();
         for steps in 0..self.later.len() {
             while let Some(&item) = self.later[steps].last() {
@@ -175,15 +176,27 @@ impl<S: TransitionSystem> Layers<'_, S> {
                     let state = tail[..self.system.length(tail)].to_vec();
                     out.clear();
                     self.expand_rest(&state, handle, &mut out);
+                    if let Some(stop) = self.check(budget) {
+                        return Err(stop);
+                    }
                     if !out.list.is_empty() {
-                        return true;
+                        return Ok(true);
                     }
                     self.set_mask(handle, FIRED, ALL);
                 }
                 self.later[steps].pop();
             }
         }
-        false
+        Ok(false)
+    }
+
+    /// Whether to stop, and why.
+    fn check(&self, budget: &mut Budget<'_>) -> Option<Stop> {
+        budget.check(self.system.is_stopped(), || {
+            let bound = Some(u32::from(self.layer));
+            let (states, transitions) = (self.store.len(), self.transitions());
+            (Progress { states, transitions, bound, ..Progress::default() }, self.memory())
+        })
     }
 
     /// Steps taken, the one to the first state among them.
@@ -218,17 +231,12 @@ impl<S: TransitionSystem> Layers<'_, S> {
                     self.visit(bucket[index]);
                     index += 1;
                 }
+                // Looked at first: the steps of a state in which the system has stopped are not all.
+                if let Some(stop) = self.check(budget) {
+                    return Some(stop);
+                }
                 if self.arrive(steps, options.all_errors) {
                     return None;
-                }
-                let progress = || {
-                    let bound = Some(u32::from(self.layer));
-                    let (states, transitions) = (self.store.len(), self.transitions());
-                    let now = Progress { states, transitions, bound, ..Progress::default() };
-                    (now, self.memory())
-                };
-                if let Some(stop) = budget.check(progress) {
-                    return Some(stop);
                 }
             }
             self.report.memory = self.report.memory.max(self.memory());

@@ -131,7 +131,7 @@ impl<'a> Lowerer<'a> {
             }
             StmtKind::Recv { chan, anywhere, keep, args } => {
                 let guard = self.code(|l| l.recv_values(chan, args).map(|_| ()))?;
-                let pattern = self.pattern(args, *anywhere, *keep);
+                let pattern = self.pattern(args, *anywhere, *keep)?;
                 let effect = self.code(|l| {
                     l.registers = args.len() + 1;
                     l.bind(chan, args, 0)
@@ -139,7 +139,7 @@ impl<'a> Lowerer<'a> {
                 (Kind::Recv(pattern), guard, effect)
             }
             StmtKind::Event { send, chan, args } => {
-                let pattern = self.pattern(args, false, true);
+                let pattern = self.pattern(args, false, true)?;
                 (Kind::Event(*send, pattern), self.code(|l| l.recv_values(chan, args).map(|_| ()))?, none)
             }
             StmtKind::DStep(body) => {
@@ -234,14 +234,19 @@ impl<'a> Lowerer<'a> {
         Ok(())
     }
 
-    fn pattern(&mut self, args: &[RecvArg], anywhere: bool, keep: bool) -> u16 {
+    fn pattern(&mut self, args: &[RecvArg], anywhere: bool, keep: bool) -> Result<u16, Refused> {
         let matches = args.iter().map(|arg| matches!(arg, RecvArg::Match(_))).collect();
         let pattern = Pattern { matches, anywhere, keep };
+        self.patience.spend(self.patterns.len())?;
         let number = self.patterns.iter().position(|p| *p == pattern).unwrap_or_else(|| {
             self.patterns.push(pattern);
             self.patterns.len() - 1
         });
-        number as u16
+        u16::try_from(number).map_err(|_| Refused {
+            at: Default::default(),
+            message: "there are too many kinds of receives".to_string(),
+            remedy: "receive alike fields alike",
+        })
     }
 
     fn address(&mut self, place: &Place) -> Result<Address, Refused> {
@@ -497,7 +502,7 @@ impl<'a> Lowerer<'a> {
             }
             ExprKind::Poll { chan, anywhere, args } => {
                 let base = self.recv_values(chan, args)?;
-                let pattern = self.pattern(args, *anywhere, true);
+                let pattern = self.pattern(args, *anywhere, true)?;
                 self.ops.push(Op::Poll(into, pattern, base));
             }
             ExprKind::Run { proc, args, priority } => {
@@ -637,7 +642,7 @@ impl<'a> Lowerer<'a> {
             }
             StmtKind::Recv { chan, anywhere, keep, args } => {
                 let base = self.recv_values(chan, args)?;
-                let pattern = self.pattern(args, *anywhere, *keep);
+                let pattern = self.pattern(args, *anywhere, *keep)?;
                 self.ops.push(Op::TestRecv(into, pattern, base));
             }
             StmtKind::If(options) | StmtKind::Do(options) => {
@@ -742,7 +747,7 @@ impl<'a> Lowerer<'a> {
             }
             StmtKind::Recv { chan, anywhere, keep, args } => {
                 let base = self.recv_values(chan, args)?;
-                let pattern = self.pattern(args, *anywhere, *keep);
+                let pattern = self.pattern(args, *anywhere, *keep)?;
                 self.ops.push(Op::DoRecv(pattern, base));
                 self.bind(chan, args, base)?;
             }

@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Lowerer, Refused};
+use super::{Lowerer, Patience, Refused};
 use crate::ast::{Proctype, Seq, Stmt, StmtKind};
 use crate::error::Pos;
 use crate::program::{Code, Kind, Op, Place, Trans};
@@ -31,6 +31,7 @@ struct Element<'a> {
 
 /// The control graph of a process.
 pub(super) struct Graph<'a> {
+    patience: &'a Patience<'a>,
     elements: Vec<Element<'a>>,
     labels: HashMap<&'a str, usize>,
     first: usize,
@@ -53,9 +54,14 @@ struct Around {
 }
 
 impl<'a> Graph<'a> {
-    pub(super) fn new(source: &'a Proctype, watched: HashSet<&'a str>) -> Result<Self, Refused> {
+    pub(super) fn new(
+        patience: &'a Patience<'a>,
+        source: &'a Proctype,
+        watched: HashSet<&'a str>,
+    ) -> Result<Self, Refused> {
         let end = Element { stmt: None, next: 0, atom: false, escapes: vec![], parts: vec![], out: 0 };
         let mut graph = Graph {
+            patience,
             elements: vec![end],
             labels: HashMap::new(),
             first: 0,
@@ -119,6 +125,7 @@ impl<'a> Graph<'a> {
     /// jump that leads out of it: a step of its own if a handshake has handed control over.
     fn resolve(&self, mut element: usize, atom: bool) -> Result<usize, Refused> {
         for _ in 0..self.elements.len() + 1 {
+            self.patience.spend(1)?;
             let this = &self.elements[element];
             let rests = |label: &String| self.watched.contains(label.as_str()) || is_special(label);
             if this.stmt.is_some_and(|stmt| stmt.labels.iter().any(rests)) {
@@ -153,6 +160,7 @@ impl<'a> Graph<'a> {
         depth: u32,
     ) -> Result<(), Refused> {
         let this = &self.elements[element];
+        self.patience.spend(1)?;
         if depth > 400 {
             let at = this.stmt.map_or(self.at, |stmt| stmt.at);
             return Err(Refused { at, message: "nested too deep".to_string(), remedy: "" });
@@ -161,6 +169,7 @@ impl<'a> Graph<'a> {
             for (number, &first) in this.escapes.iter().enumerate() {
                 let mut list = Vec::new();
                 self.expand(first, number as u16 + 1, &mut list, depth + 1)?;
+                self.patience.spend(list.len() * (1 + out.len()))?;
                 // An escape guards the options of a composite as well: once is enough.
                 out.extend(list.into_iter().filter(|item| !out.contains(item)).collect::<Vec<_>>());
             }
@@ -180,6 +189,7 @@ impl<'a> Graph<'a> {
                 let (escapes, plain): (Vec<_>, Vec<_>) =
                     own.into_iter().partition(|(_, e)| escape == 0 && *e != 0);
                 // Escapes of inner blocks stay before everything else.
+                self.patience.spend(escapes.len() * (1 + out.len()))?;
                 let fresh: Vec<_> = escapes.into_iter().filter(|item| !out.contains(item)).collect();
                 out.extend(fresh);
                 out.extend(plain);

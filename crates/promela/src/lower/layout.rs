@@ -110,6 +110,7 @@ impl<'a> Lowerer<'a> {
         }
         let ty = ChanType { capacity, fields, message, size };
         // Two declarations alike are one type; Spin numbers them apart, but nothing can tell.
+        self.patience.spend(self.chans.len())?;
         let number = match self.chans.iter().position(|known| *known == ty) {
             Some(number) => number,
             None => {
@@ -117,7 +118,7 @@ impl<'a> Lowerer<'a> {
                 self.chans.len() - 1
             }
         };
-        Ok(number as u16)
+        u16::try_from(number).map_err(|_| too_large(at))
     }
 
     pub(super) fn create_fields(

@@ -263,6 +263,9 @@ impl Parser<'_> {
             other => return self.fail(at, format!("expected 'proctype', found '{other}'")),
         };
         let is_init = name == ":init:";
+        if self.model.procs.len() >= MOST_PROCESSES as usize {
+            return self.fail(at, format!("more than {MOST_PROCESSES} process types"));
+        }
         if self.model.procs.iter().any(|p| p.name == name) || self.globals.contains_key(name.as_str()) {
             self.note(at, format!("'{name}' is declared twice"), None);
         }
