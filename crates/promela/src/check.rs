@@ -83,12 +83,12 @@ pub fn check(
     options: &Options,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Checked, Error> {
-    let clock = Clock::start(options.time, progress);
+    let clock = Clock::start(options.started, options.time, progress);
     let go_on = || clock.go_on();
     let claim = claim_to_check(model, options.claims)?;
     let watch = options.claims != Claims::Ignore;
     let mut program = match lower(Rc::new(model.clone()), claim, watch, &go_on) {
-        Err(Error::Stopped) => return Ok(unsearched(options, &clock)),
+        Err(Error::Stopped) => return Ok(Checked::unsearched(&stopped(options, &clock))),
         program => program?,
     };
     if !options.store.has_room() || options.memory.is_some_and(|limit| options.store.bytes() > limit) {
@@ -110,13 +110,15 @@ pub fn check(
     Ok(Checked { outcome, unreached, truncated, errors, coverage, trail })
 }
 
-/// The answer where the time was over before the search began.
-fn unsearched(options: &Options, clock: &Clock<'_>) -> Checked {
-    let reason = format!("{} before the search began", stopped(options, clock));
-    let verdict = Verdict::Inconclusive(Gap { reason, covered: None });
-    let outcome = Outcome { verdict, rows: Vec::new(), statistics: Statistics::default() };
-    let (unreached, truncated) = (Vec::new(), Vec::new());
-    Checked { outcome, unreached, truncated, errors: 0, coverage: None, trail: None }
+impl Checked {
+    /// The answer where a check was stopped before its search began, for a reason.
+    pub fn unsearched(reason: &str) -> Self {
+        let reason = format!("{reason} before the search began");
+        let verdict = Verdict::Inconclusive(Gap { reason, covered: None });
+        let outcome = Outcome { verdict, rows: Vec::new(), statistics: Statistics::default() };
+        let (unreached, truncated) = (Vec::new(), Vec::new());
+        Checked { outcome, unreached, truncated, errors: 0, coverage: None, trail: None }
+    }
 }
 
 /// Runs one execution again: the one that a schedule describes.
@@ -125,7 +127,7 @@ fn unsearched(options: &Options, clock: &Clock<'_>) -> Checked {
 /// When the schedule does not fit the model, or shows no violation.
 pub fn replay(model: &Model, claims: Claims, schedule: &Schedule) -> Result<Checked, Error> {
     let mut always = |_| true;
-    let clock = Clock::start(None, &mut always);
+    let clock = Clock::start(None, None, &mut always);
     let go_on = || clock.go_on();
     let claim = claim_to_check(model, claims)?;
     let program = lower(Rc::new(model.clone()), claim, claims != Claims::Ignore, &go_on)?;
@@ -332,10 +334,10 @@ fn show(
 
 /// Why a check that was told to stop did.
 fn stopped(options: &Options, clock: &Clock<'_>) -> String {
-    match options.time {
-        Some(limit) if clock.is_over() => format!("the time limit of {} s was reached", limit.as_secs_f64()),
-        _ => "the search was interrupted".to_string(),
-    }
+    let limit = options.time.filter(|_| clock.is_over());
+    limit.map_or("the search was interrupted".to_string(), |limit| {
+        format!("the time limit of {} s was reached", limit.as_secs_f64())
+    })
 }
 
 fn violation(

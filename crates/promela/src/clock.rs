@@ -14,9 +14,14 @@ pub(crate) struct Clock<'a> {
 }
 
 impl<'a> Clock<'a> {
-    pub(crate) fn start(limit: Option<Duration>, progress: &'a mut dyn FnMut(Progress) -> bool) -> Self {
+    /// A clock that began to run at `started`, or begins now.
+    pub(crate) fn start(
+        started: Option<Instant>,
+        limit: Option<Duration>,
+        progress: &'a mut dyn FnMut(Progress) -> bool,
+    ) -> Self {
         let (progress, last) = (RefCell::new(progress), Cell::default());
-        Clock { start: Instant::now(), limit, progress, last }
+        Clock { start: started.unwrap_or_else(Instant::now), limit, progress, last }
     }
 
     /// Tells how far the search is. Whether to go on.

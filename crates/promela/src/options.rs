@@ -1,6 +1,6 @@
 //! What to check, and how.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use selvedge_explicit::{Progress, Search, StoreKind};
 
@@ -41,8 +41,10 @@ pub struct Options {
     pub claims: Claims,
     /// Bytes that the search may use.
     pub memory: Option<u64>,
-    /// Time that it may take, from when [`check`](crate::check) is called.
+    /// Time that it may take, from `started`, or else from when [`check`](crate::check) is called.
     pub time: Option<Duration>,
+    /// When the time began to run: where the model was read in it too.
+    pub started: Option<Instant>,
     /// The longest path that a depth-first search may follow.
     pub depth: Option<u64>,
 }
