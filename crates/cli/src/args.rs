@@ -151,6 +151,9 @@ pub(crate) struct Options {
     /// Define a macro of the model: NAME or NAME=VALUE
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
+    /// Let the model include files below this folder too, not only below its own
+    #[arg(short = 'I', value_name = "FOLDER")]
+    pub(crate) include: Vec<PathBuf>,
     /// Write the counterexample as a .trail file for spin -t
     #[arg(long, value_name = "FILE")]
     pub(crate) trail: Option<String>,
@@ -230,6 +233,7 @@ impl Options {
         .into_iter()
         .flatten()
         .chain(self.define.iter().map(|define| ("-D", Some(define.clone()))))
+        .chain(self.include.iter().map(|folder| ("-I", Some(folder.display().to_string()))))
         .collect()
     }
 }
@@ -289,6 +293,9 @@ pub(crate) struct Simulate {
     /// Define a macro of the model: NAME or NAME=VALUE
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
+    /// Let the model include files below this folder too, not only below its own
+    #[arg(short = 'I', value_name = "FOLDER")]
+    pub(crate) include: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

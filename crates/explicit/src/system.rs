@@ -15,10 +15,20 @@ pub struct Successor {
     pub owner: u32,
     /// The process that has control afterwards: the owner, unless control was handed over within the step.
     pub mover: u32,
+    /// After a handshake: the other side, which may go on as freely as the mover.
+    pub partner: Option<u32>,
     /// Something went wrong on the way. The state is kept all the same if the system can go on.
     pub fault: Option<Fault>,
     /// The step ended there: the state is not one to go on from.
     pub dead: bool,
+}
+
+impl Successor {
+    /// The processes that may go on after it without a preemption.
+    #[inline]
+    pub fn movers(&self) -> impl Iterator<Item = u32> {
+        [self.mover].into_iter().chain(self.partner)
+    }
 }
 
 /// The steps out of a state: a list that is cleared and filled again without allocating.
@@ -43,7 +53,8 @@ impl Successors {
     pub fn push(&mut self, state: &[u8], owner: u32, mover: u32, fault: Option<Fault>, dead: bool) {
         let start = self.bytes.len() as u32;
         self.bytes.extend_from_slice(state);
-        self.list.push(Successor { start, len: state.len() as u32, owner, mover, fault, dead });
+        let len = state.len() as u32;
+        self.list.push(Successor { start, len, owner, mover, partner: None, fault, dead });
     }
 
     /// The state that a step leads to.
@@ -96,6 +107,11 @@ pub trait TransitionSystem {
     /// Whether a step can be taken whatever the processes do, by the system's environment (a claim that
     /// stutters). Adds those steps; called for states in which no process can move.
     fn stutter(&mut self, state: &[u8], out: &mut Successors);
+
+    /// Whether the system was told to stop in the middle of a state: the steps that it gave last are not all.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 
     /// Whether all the steps of a process in a state commute with everything that other processes can do,
     /// now and later, and no property sees them.

@@ -70,6 +70,8 @@ pub struct Var {
     pub array: Option<u32>,
     /// Its value when its process starts.
     pub init: Option<Expr>,
+    /// The values of its first elements, for an array that lists them; the others are 0.
+    pub elements: Vec<i32>,
     /// The channels that it is created with.
     pub chan: Option<ChanInit>,
     /// Declared `hidden`: not part of the state.
@@ -263,6 +265,8 @@ pub enum StmtKind {
     Printm(Expr),
     Goto(String),
     Break,
+    /// The end of a choice or an `unless` that ends an atomic sequence: control passes through it as through a `goto`.
+    Join,
     If(Vec<Seq>),
     Do(Vec<Seq>),
     Atomic(Seq),

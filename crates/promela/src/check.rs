@@ -7,16 +7,20 @@ use selvedge_core::{
     AssumptionKind, Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Remark, RemarkKind,
     Schedule, Statistics, Verdict, Violation, ViolationKind,
 };
-use selvedge_explicit::{Problem, Progress, Report, Search, Stop, StoreKind, search};
+use selvedge_explicit::{
+    Found, Problem, Progress, Report, Search, Stop, StoreKind, TransitionSystem as _, search,
+};
 
 use crate::ast::{Model, Seq, StmtKind};
+use crate::clock::Clock;
 use crate::error::{Diagnostic, Error};
 use crate::lower::lower;
 use crate::merge::merge;
 use crate::options::{Claims, Options};
-use crate::parser::parse;
+use crate::parser::parse_with;
 use crate::print::Printer;
 use crate::program::Program;
+use crate::reading::{MOST_BYTES, Reading};
 use crate::system::{System, Wrong};
 use crate::trace::{Witness, spell_out, witness};
 use crate::vm::Fault;
@@ -44,12 +48,19 @@ pub struct Checked {
 /// # Errors
 /// When the file cannot be read or is not a model.
 pub fn load(path: &Path, definitions: &[String]) -> Result<Model, Error> {
-    let bytes = std::fs::read(path)
-        .map_err(|error| Error::Read { file: path.display().to_string(), reason: error.to_string() })?;
-    let text = String::from_utf8_lossy(&bytes);
+    load_with(path, &Reading { definitions, ..Reading::default() })
+}
+
+/// Reads the model in a file as [`load`] does, with all that can be chosen.
+///
+/// # Errors
+/// When the file cannot be read or is not a model.
+pub fn load_with(path: &Path, reading: &Reading<'_>) -> Result<Model, Error> {
+    let text = crate::reading::text(path, MOST_BYTES)
+        .map_err(|reason| Error::Read { file: path.display().to_string(), reason })?;
     let name =
         path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
-    parse(&text, &name, Some(path.parent().unwrap_or(Path::new("."))), definitions)
+    parse_with(&text, &name, Some(path.parent().unwrap_or(Path::new("."))), reading)
 }
 
 /// Checks a model. `progress` is called now and then; the search ends when it returns `false`.
@@ -72,16 +83,26 @@ pub fn check(
     options: &Options,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Checked, Error> {
+    let clock = Clock::start(options.started, options.time, progress);
+    let go_on = || clock.go_on();
     let claim = claim_to_check(model, options.claims)?;
     let watch = options.claims != Claims::Ignore;
-    let mut program = lower(Rc::new(model.clone()), claim, watch)?;
+    let mut program = match lower(Rc::new(model.clone()), claim, watch, &go_on) {
+        Err(Error::Stopped) => return Ok(Checked::unsearched(&stopped(options, &clock))),
+        program => program?,
+    };
+    if !options.store.has_room() || options.memory.is_some_and(|limit| options.store.bytes() > limit) {
+        let reason =
+            "there is not enough memory for the bit array that --store asks for; give a smaller SIZE";
+        return Err(Error::Request(reason.to_string()));
+    }
     let merged = options.merges() && merge(&mut program);
-    let mut system = System::new(&program);
-    let report = search(&mut system, &options.explicit(), progress);
+    let mut system = System::new(&program, &go_on);
+    let report = search(&mut system, &options.explicit(), &mut |now| clock.tell(now));
     let unreached = if report.complete { unreached(&program, &system) } else { Vec::new() };
     let truncated = truncated(&program, &system);
     let (errors, coverage) = (report.errors, report.coverage);
-    let (verdict, witness) = verdict(&program, &mut system, &report, options, merged)?;
+    let (verdict, witness) = verdict(&program, &mut system, &report, options, merged, &clock)?;
     let trail = witness.map(|witness| crate::trail::write(&program, &witness));
     let remarks = remarks(&truncated, &unreached);
     let statistics = Statistics { remarks, ..statistics(&report) };
@@ -89,18 +110,32 @@ pub fn check(
     Ok(Checked { outcome, unreached, truncated, errors, coverage, trail })
 }
 
+impl Checked {
+    /// The answer where a check was stopped before its search began, for a reason.
+    pub fn unsearched(reason: &str) -> Self {
+        let reason = format!("{reason} before the search began");
+        let verdict = Verdict::Inconclusive(Gap { reason, covered: None });
+        let outcome = Outcome { verdict, rows: Vec::new(), statistics: Statistics::default() };
+        let (unreached, truncated) = (Vec::new(), Vec::new());
+        Checked { outcome, unreached, truncated, errors: 0, coverage: None, trail: None }
+    }
+}
+
 /// Runs one execution again: the one that a schedule describes.
 ///
 /// # Errors
 /// When the schedule does not fit the model, or shows no violation.
 pub fn replay(model: &Model, claims: Claims, schedule: &Schedule) -> Result<Checked, Error> {
+    let mut always = |_| true;
+    let clock = Clock::start(None, None, &mut always);
+    let go_on = || clock.go_on();
     let claim = claim_to_check(model, claims)?;
-    let program = lower(Rc::new(model.clone()), claim, claims != Claims::Ignore)?;
-    let mut system = System::new(&program);
+    let program = lower(Rc::new(model.clone()), claim, claims != Claims::Ignore, &go_on)?;
+    let mut system = System::new(&program, &go_on);
     let (problem, states) = crate::trace::run(&mut system, schedule)?;
     let found = selvedge_explicit::Found { problem, states, bound: None };
     let report = Report { found: Some(found), ..Report::default() };
-    let (verdict, witness) = verdict(&program, &mut system, &report, &Options::default(), false)?;
+    let (verdict, witness) = verdict(&program, &mut system, &report, &Options::default(), false, &clock)?;
     let cuts = witness.iter().flat_map(|witness| &witness.cuts);
     let truncated: Vec<_> = cuts
         .map(|cut| (model.files.location(cut.at), format!("{} becomes {}", cut.value, cut.kept)))
@@ -183,12 +218,28 @@ fn remarks(truncated: &[(Location, String)], unreached: &[(String, Location, Str
     cut.chain(dead).map(|(kind, at, text)| Remark { kind, location: at.clone(), text }).collect()
 }
 
+/// Whether the model asks about infinite executions, which were not checked: with `accept` or `progress` labels, or in a
+/// formula or a claim that was left out.
+fn asks_of_infinite_executions(model: &Model, claims: Claims) -> bool {
+    let mut marked = false;
+    for process in &model.procs {
+        visit(&process.body, &mut |stmt| {
+            marked |=
+                stmt.labels.iter().any(|label| ["accept", "progress"].iter().any(|p| label.starts_with(p)));
+        });
+    }
+    let left_out = claims != Claims::Check
+        && (!model.ltl.is_empty() || model.claims.iter().any(|claim| accepts(&claim.body)));
+    marked || left_out
+}
+
 /// What was exhausted.
-fn guarantee(report: &Report, options: &Options) -> Option<Guarantee> {
+fn guarantee(report: &Report, model: &Model, options: &Options) -> Option<Guarantee> {
     let bounded = matches!(options.search, Search::Layered | Search::Bcs);
     let bounds = Bounds { preemptions: if bounded { report.finished } else { None }, ..Bounds::default() };
     let lossy = (options.store != StoreKind::Exact).then_some(AssumptionKind::LossyStore);
-    let assumptions = lossy.into_iter().collect();
+    let safety = asks_of_infinite_executions(model, options.claims).then_some(AssumptionKind::SafetyOnly);
+    let assumptions = lossy.into_iter().chain(safety).collect();
     (report.complete || bounds.preemptions.is_some()).then_some(Guarantee {
         bounds,
         complete: report.complete,
@@ -202,6 +253,7 @@ fn verdict(
     report: &Report,
     options: &Options,
     merged: bool,
+    clock: &Clock<'_>,
 ) -> Result<(Verdict, Option<Witness>), Error> {
     if let Some(found) = &report.found {
         let wrong = match found.problem {
@@ -211,33 +263,34 @@ fn verdict(
         };
         if let Wrong::Fault(Fault::Limit, _) = wrong {
             let reason = "a state has too many processes or channels, or is too large".to_string();
-            return Ok((Verdict::Inconclusive(Gap { reason, covered: guarantee(report, options) }), None));
+            return Ok((
+                Verdict::Inconclusive(Gap { reason, covered: guarantee(report, &program.model, options) }),
+                None,
+            ));
         }
-        let witness = if merged {
-            // Told in the model's own steps.
-            let whole = lower(program.model.clone(), None, false)?;
-            let mut single = System::new(&whole);
-            let found = spell_out(program, system, found, &mut single)?;
-            witness(&whole, &mut single, &found)?
-        } else {
-            witness(program, system, found)?
+        let shown = show(program, system, found, merged, clock);
+        let witness = match shown {
+            // Of what was not shown to its end nothing is said, whatever the reason looks like.
+            Err(_) if system.is_stopped() || !clock.go_on() => {
+                let reason =
+                    format!("{} when a violation was found but not yet shown", stopped(options, clock));
+                return Ok((Verdict::Inconclusive(Gap { reason, covered: None }), None));
+            }
+            shown => shown?,
         };
         let violation = violation(program, wrong, &witness, report, options);
         return Ok((Verdict::Violated(Box::new(violation)), Some(witness)));
     }
     let gap = |reason: String| {
-        let covered = guarantee(report, options);
+        let covered = guarantee(report, &program.model, options);
         Ok((Verdict::Inconclusive(Gap { reason, covered }), None))
     };
     if let Some(stop) = report.stopped {
-        let stopped = match (stop, options.time, options.memory, options.depth) {
-            (Stop::Time, Some(limit), ..) if report.elapsed >= limit => {
-                format!("the time limit of {} s was reached", limit.as_secs_f64())
-            }
-            (Stop::Time, ..) => "the search was interrupted".to_string(),
-            (Stop::Memory, _, Some(limit), _) => format!("the memory limit of {limit} bytes was reached"),
+        let stopped = match (stop, options.memory, options.depth) {
+            (Stop::Time, ..) => stopped(options, clock),
+            (Stop::Memory, Some(limit), _) => format!("the memory limit of {limit} bytes was reached"),
             (Stop::Memory, ..) => "there are more states than can be numbered".to_string(),
-            (Stop::Depth, _, _, limit) => format!("paths longer than {} steps were cut", limit.unwrap_or(0)),
+            (Stop::Depth, _, limit) => format!("paths longer than {} steps were cut", limit.unwrap_or(0)),
         };
         return gap(match report.unshown {
             None => stopped,
@@ -255,10 +308,36 @@ fn verdict(
             coverage * 100.0
         ));
     }
-    match guarantee(report, options) {
+    match guarantee(report, &program.model, options) {
         Some(guarantee) => Ok((Verdict::Holds(guarantee), None)),
         None => gap("the search did not finish".to_string()),
     }
+}
+
+/// The counterexample, told in the model's own steps and replayed.
+fn show(
+    program: &Program,
+    system: &mut System<'_>,
+    found: &Found,
+    merged: bool,
+    clock: &Clock<'_>,
+) -> Result<Witness, Error> {
+    let go_on = || clock.go_on();
+    if !merged {
+        return witness(program, system, found, &go_on);
+    }
+    let whole = lower(program.model.clone(), None, false, &go_on)?;
+    let mut single = System::new(&whole, &go_on);
+    let found = spell_out(program, system, found, &mut single, &go_on)?;
+    witness(&whole, &mut single, &found, &go_on)
+}
+
+/// Why a check that was told to stop did.
+fn stopped(options: &Options, clock: &Clock<'_>) -> String {
+    let limit = options.time.filter(|_| clock.is_over());
+    limit.map_or("the search was interrupted".to_string(), |limit| {
+        format!("the time limit of {} s was reached", limit.as_secs_f64())
+    })
 }
 
 fn violation(
@@ -271,7 +350,7 @@ fn violation(
     let (kind, message, location) = describe(program, wrong);
     let location = location.or_else(|| witness.trace.steps.last().and_then(|step| step.location.clone()));
     // What was finished before it was found has no more than a bound.
-    let below = guarantee(report, options)
+    let below = guarantee(report, &program.model, options)
         .filter(|guarantee| guarantee.bounds.preemptions.is_some())
         .map(|guarantee| Guarantee { complete: false, ..guarantee });
     let message = if message.is_empty() { witness.explanation.clone() } else { message };
@@ -327,6 +406,22 @@ fn describe(program: &Program, wrong: Wrong) -> (ViolationKind, String, Option<L
                 Fault::Ambiguous => {
                     (ViolationKind::Crash, "the trace can go on in two ways with this message".to_string())
                 }
+                Fault::Fields(expected, found) => {
+                    let plural = if expected == 1 { "" } else { "s" };
+                    let message = format!(
+                        "a message of this channel has {expected} field{plural}, the statement has {found}"
+                    );
+                    (ViolationKind::Assertion, message)
+                }
+                Fault::Polled => (
+                    ViolationKind::Crash,
+                    "a rendezvous channel cannot be polled: it never holds a message".to_string(),
+                ),
+                Fault::Offer => (
+                    ViolationKind::Crash,
+                    "a rendezvous send within a d_step: it cannot hand over".to_string(),
+                ),
+                Fault::Stopped => (ViolationKind::StepLimit, "the search was told to stop".to_string()),
                 Fault::Limit => (ViolationKind::StepLimit, "the state is too large".to_string()),
             };
             (kind, message, place(at))
@@ -359,7 +454,7 @@ fn unreached(program: &Program, system: &System<'_>) -> Vec<(String, Location, S
         let printer = Printer { model: &program.model, process };
         let mut missing = Vec::new();
         visit(&process.body, &mut |stmt| {
-            if seen.get(&stmt.id.0) == Some(&false) {
+            if seen.get(&stmt.id.0) == Some(&false) && !matches!(stmt.kind, StmtKind::Join) {
                 missing.push((stmt.at, printer.statement(&stmt.kind)));
             }
         });

@@ -67,6 +67,8 @@ pub enum Error {
     Unsupported(Diagnostic),
     /// The request does not fit the model or contradicts itself.
     Request(String),
+    /// The user did not want to go on.
+    Stopped,
     /// A counterexample did not replay: a defect of Selvedge, reported rather than hidden.
     Replay(String),
     /// A trail or a schedule does not belong to the model.
@@ -91,6 +93,9 @@ impl fmt::Display for Error {
             Error::Read { file, reason } => write!(f, "{file}: cannot be read: {reason}; check the path"),
             Error::Unsupported(diagnostic) => diagnostic.fmt(f),
             Error::Request(reason) => f.write_str(reason),
+            Error::Stopped => {
+                f.write_str("the model was not read to its end: the time ran out, or it was interrupted")
+            }
             Error::Replay(reason) => write!(
                 f,
                 "the counterexample does not replay ({reason}); this is a defect of Selvedge, please report the model"

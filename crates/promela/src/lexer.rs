@@ -174,6 +174,11 @@ impl Scanner<'_> {
         {
             return Tok::Num(value);
         }
+        // As in Spin, an arrow may be longer: x --> y is x -> y.
+        if self.text[start..].starts_with("-->") {
+            self.index += 3;
+            return Tok::Op("->");
+        }
         for op in OPS {
             if self.text[start..].starts_with(op) {
                 self.index += op.len();

@@ -2,7 +2,7 @@
 //!
 //! | file | what it is |
 //! | --- | --- |
-//! | `preprocess`, `lexer`, `parser` | text to syntax tree, on our own: no compiler is needed |
+//! | `reading`, `preprocess`, `lexer`, `parser` | text to syntax tree, on our own: no compiler is needed |
 //! | `ast` | the tree, with names resolved |
 //! | `lower` | the tree to control graphs and register code |
 //! | `program`, `shape`, `vm`, `system` | the compiled semantics: states as bytes, steps as Spin stores them |
@@ -26,6 +26,7 @@
 
 mod ast;
 mod check;
+mod clock;
 mod error;
 mod interp;
 mod lexer;
@@ -37,6 +38,7 @@ mod por;
 mod preprocess;
 mod print;
 mod program;
+mod reading;
 mod shape;
 mod simulate;
 mod system;
@@ -48,8 +50,9 @@ mod vm;
 mod watch;
 
 pub use ast::*;
-pub use check::{Checked, check, load, replay};
+pub use check::{Checked, check, load, load_with, replay};
 pub use error::{Diagnostic, Error, Files, Pos};
 pub use options::{Claims, Options, Progress, Search, StoreKind};
-pub use parser::parse;
+pub use parser::{parse, parse_with};
+pub use reading::{ENDINGS, Reading};
 pub use simulate::{Ask, Ended, Guide, simulate};

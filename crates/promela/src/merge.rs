@@ -23,9 +23,10 @@ pub(crate) fn merge(program: &mut Program) -> bool {
             let range = place.first as usize..place.last as usize;
             let mut sum = 0_u32;
             for index in range {
-                let Trans { kind, atomic, target, .. } = program.trans[index];
+                let Trans { kind, atomic, target, takes, .. } = program.trans[index];
                 let target = usize::from(target);
                 let may = match kind {
+                    Kind::Plain if takes => !handshakes,
                     Kind::Plain | Kind::Else | Kind::Send(..) => true,
                     Kind::Recv(_) => !handshakes,
                     Kind::End | Kind::Event(..) => false,

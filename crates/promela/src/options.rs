@@ -1,6 +1,6 @@
 //! What to check, and how.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use selvedge_explicit::{Progress, Search, StoreKind};
 
@@ -41,8 +41,10 @@ pub struct Options {
     pub claims: Claims,
     /// Bytes that the search may use.
     pub memory: Option<u64>,
-    /// Time that it may take.
+    /// Time that it may take, from `started`, or else from when [`check`](crate::check) is called.
     pub time: Option<Duration>,
+    /// When the time began to run: where the model was read in it too.
+    pub started: Option<Instant>,
     /// The longest path that a depth-first search may follow.
     pub depth: Option<u64>,
 }
@@ -65,7 +67,8 @@ impl Options {
             reduce: self.reduce && !self.shortest,
             free_cycles: self.free_cycles,
             all_errors: self.all_errors,
-            limits: selvedge_explicit::Limits { memory: self.memory, time: self.time, depth: self.depth },
+            // The time is that of the whole check, which looks at it itself.
+            limits: selvedge_explicit::Limits { memory: self.memory, time: None, depth: self.depth },
         }
     }
 }

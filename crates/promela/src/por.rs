@@ -111,7 +111,7 @@ impl Judge<'_> {
             StmtKind::Expr(value) | StmtKind::Assert(value) | StmtKind::Printm(value) => local(value),
             StmtKind::Assign(place, value) => local_place(place) && local(value),
             StmtKind::Printf(_, args) => args.iter().all(local),
-            StmtKind::Else | StmtKind::Declare | StmtKind::Goto(_) | StmtKind::Break => true,
+            StmtKind::Else | StmtKind::Declare | StmtKind::Goto(_) | StmtKind::Break | StmtKind::Join => true,
             StmtKind::DStep(body) => {
                 let mut all = true;
                 each(body, &mut |inner| {

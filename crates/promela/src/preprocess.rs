@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use crate::error::{Diagnostic, Error, Files, Pos};
 use crate::lexer::{Tok, Token, tokenize};
+use crate::reading::{self, MOST_BYTES, Reading};
 
 #[derive(Clone, Debug)]
 struct Macro {
@@ -23,6 +24,8 @@ pub(crate) struct Source {
     pub(crate) tokens: Vec<Token>,
     pub(crate) files: Files,
     pub(crate) errors: Vec<Diagnostic>,
+    /// A file is among them that is not named as a model is: nothing of the text may be quoted.
+    pub(crate) private: bool,
 }
 
 /// Files may include files; deeper than this is a loop.
@@ -30,23 +33,36 @@ const DEEPEST_INCLUDE: usize = 40;
 /// Expansions that go through more tokens than this, or nest deeper, are not a model.
 const LONGEST: usize = 1_000_000;
 const DEEPEST: usize = 150;
+/// Tokens that are looked at in the search for the ends of macro calls.
+const MOST_LOOKED_AT: usize = 50_000_000;
+/// Tokens between two looks at whether to go on.
+const EVERY: usize = 1 << 14;
 
-/// Reads a text with the definitions given (`NAME` or `NAME=VALUE`).
+/// Reads a text. What it includes lies in its directory, or below the folders given.
 pub(crate) fn preprocess(
     text: &str,
     name: &str,
     directory: Option<&Path>,
-    definitions: &[String],
+    reading: &Reading<'_>,
 ) -> Result<Source, Error> {
     let mut state = Preprocessor {
         macros: HashMap::new(),
         files: Files(vec![name.to_string()]),
         errors: Vec::new(),
         out: Vec::new(),
+        reading,
+        root: directory.map(Path::to_path_buf),
+        bytes: Cell::new(text.len()),
+        private: false,
         spent: Cell::new(0),
+        looked: Cell::new(0),
         depth: Cell::new(0),
+        stopped: Cell::new(false),
     };
-    for definition in definitions {
+    if text.len() > MOST_BYTES {
+        return Err(Error::Read { file: name.to_string(), reason: too_long() });
+    }
+    for definition in reading.definitions {
         let (name, value) = definition.split_once('=').unwrap_or((definition, "1"));
         let head = tokenize(name, 0);
         let (Some(word), 2) = (head[0].word(), head.len()) else {
@@ -59,18 +75,36 @@ pub(crate) fn preprocess(
         state.macros.insert(word.clone(), Macro { parameters: None, body });
     }
     state.file(text, 0, directory.map(Path::to_path_buf), 0)?;
+    if state.stopped.get() {
+        return Err(Error::Stopped);
+    }
     let end = state.out.last().map_or(Pos { file: 0, line: 1, column: 1 }, |token| token.at);
     state.out.push(Token { tok: Tok::Eof, at: end, line_start: true, space: true });
-    Ok(Source { tokens: state.out, files: state.files, errors: state.errors })
+    Ok(Source { tokens: state.out, files: state.files, errors: state.errors, private: state.private })
 }
 
-struct Preprocessor {
+fn too_long() -> String {
+    format!("a model and what it includes are at most {} MiB", MOST_BYTES >> 20)
+}
+
+struct Preprocessor<'a> {
     macros: HashMap<Rc<str>, Macro>,
     files: Files,
     errors: Vec<Diagnostic>,
     out: Vec<Token>,
+    reading: &'a Reading<'a>,
+    /// The model's folder.
+    root: Option<PathBuf>,
+    /// Bytes of the files, and of the texts that `#` and `##` have made; at most [`MOST_BYTES`].
+    bytes: Cell<usize>,
+    /// See [`Source::private`].
+    private: bool,
     /// Tokens that all expansions have gone through; more than [`LONGEST`] ends them.
     spent: Cell<usize>,
+    /// Tokens that were looked at; at most [`MOST_LOOKED_AT`].
+    looked: Cell<usize>,
+    /// The user does not want to go on.
+    stopped: Cell<bool>,
     /// Expansions within each other.
     depth: Cell<usize>,
 }
@@ -82,7 +116,33 @@ struct Branch {
     parent: bool,
 }
 
-impl Preprocessor {
+impl Preprocessor<'_> {
+    /// Counts tokens that are gone through, and looks now and then whether to go on.
+    fn spend(&self, tokens: usize) {
+        let spent = self.spent.get().saturating_add(tokens);
+        self.spent.set(spent);
+        self.look(tokens);
+    }
+
+    fn look(&self, tokens: usize) {
+        let before = self.looked.get();
+        let looked = before.saturating_add(tokens);
+        self.looked.set(looked);
+        let stop = looked / EVERY != before / EVERY && !(self.reading.go_on)();
+        if stop || looked > MOST_LOOKED_AT {
+            self.stopped.set(self.stopped.get() || stop);
+            self.spent.set(LONGEST + 1);
+        }
+    }
+
+    /// Counts bytes of a text that is made.
+    fn make(&self, bytes: usize) {
+        self.bytes.set(self.bytes.get().saturating_add(bytes));
+        if self.bytes.get() > MOST_BYTES {
+            self.spent.set(LONGEST + 1);
+        }
+    }
+
     fn error(&mut self, at: Pos, message: impl Into<String>, remedy: &str) {
         let remedy = (!remedy.is_empty()).then(|| remedy.to_string());
         let location = self.files.location(at);
@@ -93,7 +153,7 @@ impl Preprocessor {
         let tokens = tokenize(text, file);
         let mut branches: Vec<Branch> = Vec::new();
         let mut index = 0;
-        while tokens[index].tok != Tok::Eof {
+        while tokens[index].tok != Tok::Eof && !self.stopped.get() {
             let active = branches.last().is_none_or(|branch| branch.active);
             if tokens[index].line_start && tokens[index].is("#") {
                 let end = (index + 1..tokens.len())
@@ -101,6 +161,7 @@ impl Preprocessor {
                     .expect("the last token is the end");
                 let line = &tokens[index + 1..end];
                 self.directive(line, tokens[index].at, &mut branches, active, directory.as_deref(), depth)?;
+                self.look(end - index);
                 index = end;
                 continue;
             }
@@ -231,14 +292,25 @@ impl Preprocessor {
             self.error(at, "the files include each other without end", "");
             return Ok(());
         }
-        let Some(directory) = directory else {
+        let (Some(directory), Some(root)) = (directory, &self.root) else {
             self.error(at, format!("'{name}' cannot be included: the model has no directory"), "");
             return Ok(());
         };
-        let path = directory.join(&name);
-        let bytes = std::fs::read(&path)
-            .map_err(|error| Error::Read { file: path.display().to_string(), reason: error.to_string() })?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let Some(path) = reading::included(&name, directory, root, self.reading.folders) else {
+            let message = format!("'{name}' is no file below the model's folder");
+            self.error(at, message, "move it there, or name its folder with -I FOLDER");
+            return Ok(());
+        };
+        let left = MOST_BYTES.saturating_sub(self.bytes.get());
+        let text = match reading::text(&path, left) {
+            Ok(text) => text,
+            Err(reason) => {
+                self.error(at, format!("'{name}' cannot be included: {reason}"), "");
+                return Ok(());
+            }
+        };
+        self.bytes.set(self.bytes.get() + text.len());
+        self.private |= !reading::is_named_as_a_model(&path);
         let file = self.files.0.len() as u16;
         self.files.0.push(name);
         self.file(&text, file, path.parent().map(Path::to_path_buf), depth + 1)
@@ -257,7 +329,7 @@ impl Preprocessor {
     }
 
     fn expand_within(&self, tokens: &[Token], hidden: &mut Vec<Rc<str>>) -> Vec<Token> {
-        self.spent.set(self.spent.get().saturating_add(tokens.len()));
+        self.spend(tokens.len());
         let mut out = Vec::new();
         let mut index = 0;
         while index < tokens.len() && self.spent.get() <= LONGEST {
@@ -272,7 +344,11 @@ impl Preprocessor {
             let mut body = match &definition.parameters {
                 None => definition.body.clone(),
                 Some(parameters) => {
-                    let Some((arguments, next)) = arguments(tokens, index) else {
+                    let found = arguments(tokens, index);
+                    let called = tokens.get(index).is_some_and(|token| token.is("("));
+                    let end = found.as_ref().map_or(tokens.len(), |(_, next)| *next);
+                    self.look(if called { end - index } else { 0 });
+                    let Some((arguments, next)) = found else {
                         out.push(token.clone());
                         continue;
                     };
@@ -301,35 +377,42 @@ impl Preprocessor {
     ) -> Vec<Token> {
         let argument = |token: &Token| {
             let place = token.word().and_then(|w| parameters.iter().position(|p| p == w))?;
-            Some(arguments.get(place).cloned().unwrap_or_default())
+            Some(arguments.get(place).map_or(&[][..], Vec::as_slice))
         };
         let mut out: Vec<Token> = Vec::new();
         let mut index = 0;
-        while index < body.len() {
+        while index < body.len() && self.spent.get() <= LONGEST {
             let token = &body[index];
             if token.is("#")
                 && let Some(text) = body.get(index + 1).and_then(&argument)
             {
-                let text: Vec<String> = text.iter().map(Token::text).collect();
-                out.push(Token { tok: Tok::Str(Rc::from(text.join(" "))), ..token.clone() });
+                let text = text.iter().map(Token::text).collect::<Vec<String>>().join(" ");
+                self.make(text.len());
+                out.push(Token { tok: Tok::Str(Rc::from(text)), ..token.clone() });
                 index += 2;
                 continue;
             }
             if token.is("##")
                 && let (Some(left), Some(next)) = (out.pop(), body.get(index + 1))
             {
-                let right = argument(next).unwrap_or_else(|| vec![next.clone()]);
+                let right = argument(next).unwrap_or(std::slice::from_ref(next));
                 let head = right.first().map(Token::text).unwrap_or_default();
-                let mut glued = tokenize(&format!("{}{head}", left.text()), left.at.file);
+                let text = format!("{}{head}", left.text());
+                self.make(text.len());
+                self.spend(right.len());
+                let mut glued = tokenize(&text, left.at.file);
                 glued.pop();
                 out.extend(glued);
-                out.extend(right.into_iter().skip(1));
+                out.extend(right.iter().skip(1).cloned());
                 index += 2;
                 continue;
             }
             match argument(token) {
-                Some(text) if body.get(index + 1).is_some_and(|t| t.is("##")) => out.extend(text),
-                Some(text) => out.extend(self.expand(&text, hidden)),
+                Some(text) if body.get(index + 1).is_some_and(|t| t.is("##")) => {
+                    self.spend(text.len());
+                    out.extend(text.iter().cloned());
+                }
+                Some(text) => out.extend(self.expand(text, hidden)),
                 None => out.push(token.clone()),
             }
             index += 1;
@@ -466,7 +549,9 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        let source = preprocess(text, "t", None, &["N=3".to_string()]).unwrap();
+        let definitions = ["N=3".to_string()];
+        let reading = Reading { definitions: &definitions, ..Reading::default() };
+        let source = preprocess(text, "t", None, &reading).unwrap();
         let words: Vec<String> =
             source.tokens.iter().filter(|t| t.tok != Tok::Eof).map(Token::text).collect();
         assert_eq!(words.join(" "), expected, "{:?}", source.errors);

@@ -15,6 +15,11 @@ pub(crate) fn has_run(kind: &ExprKind) -> bool {
     }
 }
 
+/// A label as it is written: within an inline that is called several times, the name has a number behind it.
+pub(crate) fn plain_label(label: &str) -> &str {
+    label.split('#').next().unwrap_or(label)
+}
+
 /// Writes parts of one process of a model.
 #[derive(Clone, Copy)]
 pub(crate) struct Printer<'a> {
@@ -149,8 +154,9 @@ impl Printer<'_> {
             StmtKind::Assert(value) => format!("assert({})", self.expr(value)),
             StmtKind::Printf(text, _) => format!("printf('{text}')"),
             StmtKind::Printm(value) => format!("printm({})", self.expr(value)),
-            StmtKind::Goto(label) => format!("goto {label}"),
+            StmtKind::Goto(label) => format!("goto {}", plain_label(label)),
             StmtKind::Break => "break".to_string(),
+            StmtKind::Join => ".(goto)".to_string(),
             StmtKind::If(_) => "if".to_string(),
             StmtKind::Do(_) => "do".to_string(),
             StmtKind::Atomic(_) => "atomic".to_string(),

@@ -144,6 +144,8 @@ pub(crate) enum Op {
     /// Result, process or `NO_PID`, location, process type.
     RemoteAt(Reg, Reg, u16, u8),
     Assert(Reg, u32),
+    /// A condition that does not hold while a message is offered: only a receive can begin then.
+    Alone(Reg),
     /// Whether a message can be sent: result, base (the channel, then the values).
     TestSend(Reg, Reg),
     /// Base, count, sorted, statement.
@@ -201,6 +203,8 @@ pub(crate) struct Trans {
     pub(crate) escape: u16,
     pub(crate) stmt: StmtId,
     pub(crate) at: Pos,
+    /// A `d_step` that can begin with a receive, and so be the other side of a handshake.
+    pub(crate) takes: bool,
     /// It ends a step and starts no process: the state after it can be written where it is to be.
     pub(crate) in_place: bool,
     /// See the partial-order reduction: commutes with every transition of every other process.

@@ -104,8 +104,11 @@ pub fn simulate(
                 if let Some(trouble) = trouble {
                     ended.violated = true;
                     ended.assertion = true;
-                    let trace = matches!(trouble, Trouble::Trace);
-                    print(if trace { "trace assertion violated" } else { "assertion violated" });
+                    print(match trouble {
+                        Trouble::Trace => "trace assertion violated",
+                        Trouble::Fields => "a message has another number of fields than its channel",
+                        _ => "assertion violated",
+                    });
                     if !guided {
                         break;
                     }
@@ -116,7 +119,7 @@ pub fn simulate(
                 ended.violated = true;
                 break;
             }
-            Err(Trouble::Assertion | Trouble::Trace) => break,
+            Err(Trouble::Assertion | Trouble::Trace | Trouble::Fields) => break,
         }
     }
     Ok(ended)

@@ -45,7 +45,7 @@ struct Pending {
 
 pub(crate) struct System<'p> {
     pub(crate) program: &'p Program,
-    pub(crate) machine: Machine,
+    pub(crate) machine: Machine<'p>,
     /// The names of what went wrong.
     pub(crate) wrongs: Vec<Wrong>,
     /// Statements that were executed: by transition.
@@ -64,10 +64,10 @@ pub(crate) struct System<'p> {
 }
 
 impl<'p> System<'p> {
-    pub(crate) fn new(program: &'p Program) -> Self {
+    pub(crate) fn new(program: &'p Program, go_on: &'p dyn Fn() -> bool) -> Self {
         System {
             program,
-            machine: Machine::new(program),
+            machine: Machine::new(program, go_on),
             wrongs: Vec::new(),
             reached: vec![false; program.trans.len()],
             pending: Vec::new(),
@@ -185,6 +185,9 @@ impl<'p> System<'p> {
             return false;
         }
         let place = &program.procs[ty].places[location(program, current, base)];
+        if !self.machine.spend(place.last - place.first) {
+            return false;
+        }
         let (mut moved, mut any, mut escape) = (false, false, 0);
         for number in place.first..place.last {
             let trans = &program.trans[number as usize];
@@ -275,7 +278,7 @@ impl<'p> System<'p> {
         trans: &Trans,
         owner: usize,
         out: &mut Successors,
-        act: impl FnOnce(&mut Machine, &mut [u8]) -> Result<(), Fault>,
+        act: impl FnOnce(&mut Machine<'p>, &mut [u8]) -> Result<(), Fault>,
     ) -> bool {
         let start = out.bytes.len();
         out.bytes.extend_from_slice(current);
@@ -293,6 +296,7 @@ impl<'p> System<'p> {
             len: current.len() as u32,
             owner: owner as u32,
             mover: pid as u32,
+            partner: None,
             fault,
             dead: false,
         });
@@ -309,6 +313,9 @@ impl<'p> System<'p> {
         out: &mut Successors,
     ) -> bool {
         self.machine.failed = None;
+        if self.machine.stopped {
+            return true;
+        }
         let path = [&self.path[..], &[Micro { pid: pid as u32, trans: number }]].concat();
         self.emit_fault(Wrong::Fault(fault, trans.at), owner, &path, out);
         true
@@ -449,12 +456,13 @@ impl<'p> System<'p> {
         let program = self.program;
         let name = self.machine.regs[0];
         let fields = &program.chans[ty].fields;
-        self.message.clear();
+        let mut message = std::mem::take(&mut self.message);
+        message.clear();
         let mut whole = true;
         for (index, &cell) in fields.iter().enumerate() {
             let value = if index < usize::from(count) { self.machine.regs[1 + index] } else { 0 };
-            self.message.push(cut(cell, value));
-            whole &= self.message[index] == value;
+            message.push(cut(cell, value));
+            whole &= message[index] == value;
         }
         let mut result = Sent::No;
         for other in (0..self.processes(current) as usize).filter(|&other| other != pid) {
@@ -471,18 +479,8 @@ impl<'p> System<'p> {
                 if escape > 0 && receiving.escape != escape {
                     break;
                 }
-                let Kind::Recv(pattern) = receiving.kind else { continue };
-                if self.machine.run(program, receiving.guard, current, other_base, other).is_err()
-                    || self.machine.regs[0] != name
-                {
-                    continue;
-                }
-                let pattern = &program.patterns[usize::from(pattern)];
-                let fits = (0..fields.len()).all(|index| {
-                    !pattern.matches.get(index).copied().unwrap_or(false)
-                        || self.machine.regs[1 + index] == self.message[index]
-                });
-                if !fits {
+                self.machine.message.clone_from(&message);
+                if !self.accepts(current, other, other_base, receiving, name) {
                     continue;
                 }
                 result = Sent::Handshake;
@@ -492,13 +490,9 @@ impl<'p> System<'p> {
                 next.clear();
                 next.extend_from_slice(current);
                 set_location(program, &mut next, base, trans.target);
-                self.machine.regs[1..=fields.len()].copy_from_slice(&self.message);
                 self.path.push(Micro { pid: pid as u32, trans: number });
                 self.reached[number as usize] = true;
-                let seen = self.seen(&mut next, name, fields.len(), pattern.keep);
-                let result = seen
-                    .and_then(|()| self.machine.run(program, receiving.effect, &mut next, other_base, other));
-                match result {
+                match self.hand_over(&mut next, other, other_base, receiving, name, count) {
                     Ok(()) => {
                         set_location(program, &mut next, other_base, receiving.target);
                         self.land(next, other, pid, partner, receiving, owner, out);
@@ -511,16 +505,61 @@ impl<'p> System<'p> {
                 self.path.pop();
             }
         }
+        self.message = message;
+        if usize::from(count) != fields.len() && matches!(result, Sent::No) {
+            // As in Spin, also where nobody waits.
+            self.fault(Fault::Fields(fields.len(), usize::from(count)), pid, number, trans, owner, out);
+            return Sent::Handshake;
+        }
         result
     }
 
-    /// A handshake, as a trace sees it: its message is in the registers from 1.
-    fn seen(&mut self, next: &mut State, chan: i32, count: usize, keep: bool) -> Result<(), Fault> {
-        if self.program.watch.is_none() {
-            return Ok(());
+    /// Whether a statement of a waiting process takes the message that is offered on a channel.
+    fn accepts(&mut self, current: &mut State, pid: usize, base: usize, trans: &Trans, chan: i32) -> bool {
+        let program = self.program;
+        if !trans.takes && !matches!(trans.kind, Kind::Recv(_)) {
+            return false;
         }
-        self.machine.observe(self.program, next, true, chan, 1, count)?;
-        if keep { Ok(()) } else { self.machine.observe(self.program, next, false, chan, 1, count) }
+        self.machine.offer = chan;
+        let ready = self.machine.run(program, trans.guard, current, base, pid).is_ok();
+        let takes = ready
+            && match trans.kind {
+                Kind::Recv(pattern) => self.machine.takes(program, pattern, 0),
+                _ => self.machine.regs[0] != 0,
+            };
+        self.machine.offer = 0;
+        takes
+    }
+
+    /// The receiving half of a handshake.
+    fn hand_over(
+        &mut self,
+        next: &mut State,
+        pid: usize,
+        base: usize,
+        trans: &Trans,
+        chan: i32,
+        count: u8,
+    ) -> Result<(), Fault> {
+        let program = self.program;
+        let fields = self.machine.message.len();
+        for index in 0..fields {
+            self.machine.regs[1 + index] = self.machine.message[index];
+        }
+        if program.watch.is_some() {
+            // A trace sees both halves.
+            for send in [true, false] {
+                self.machine.observe(program, next, send, chan, 1, fields)?;
+            }
+        }
+        self.machine.sent(count, fields);
+        match trans.kind {
+            Kind::Recv(pattern) => self.machine.received(program, pattern, fields)?,
+            _ => self.machine.offer = chan,
+        }
+        let result = self.machine.run(program, trans.effect, next, base, pid);
+        self.machine.offer = 0;
+        result
     }
 
     /// The state after a statement: the end of the step, or the middle of an atomic sequence of `pid`.
@@ -564,6 +603,9 @@ impl<'p> System<'p> {
             self.pending.push(Pending { state, pid, path: path.clone() });
         } else {
             self.emit(&next, owner, mover, &path, out, trans.at);
+            if pid != mover {
+                out.list.last_mut().expect("just added").partner = Some(pid as u32);
+            }
         }
         self.path = path;
         if self.record {
@@ -580,6 +622,10 @@ impl<'p> System<'p> {
         self.machine.timeout = false;
         let prefix = self.path.len();
         while let Some(mut item) = self.pending.pop() {
+            if self.machine.stopped {
+                self.pending.clear();
+                break;
+            }
             self.budget -= 1;
             if self.budget == 0 || self.goes_on_for_ever(&item.path) {
                 self.pending.clear();
@@ -721,6 +767,10 @@ impl TransitionSystem for System<'_> {
             self.steps(&mut current, pid, false, out);
         }
         self.current = current;
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.machine.stopped
     }
 
     fn has_timeout(&self) -> bool {

@@ -29,7 +29,9 @@ pub(crate) struct Witness {
 #[derive(Clone, Debug)]
 pub(crate) struct Taken {
     pub(crate) owner: u32,
+    /// Who counts as the one that moved last; after a handshake it may be either side.
     mover: u32,
+    partner: Option<u32>,
     index: u32,
     pub(crate) micros: Vec<Micro>,
     /// How many successors the owner had.
@@ -69,7 +71,8 @@ fn steps_from(system: &mut System<'_>, state: &[u8]) -> (Vec<Edge>, Vec<bool>) {
     for (number, step) in out.list.iter().enumerate() {
         let width = &mut widths[(step.owner as usize).min(count as usize)];
         let micros = system.paths.get(number).cloned().unwrap_or_default();
-        let taken = Taken { owner: step.owner, mover: step.mover, index: *width, micros, width: 0 };
+        let (owner, mover, partner) = (step.owner, step.mover, step.partner);
+        let taken = Taken { owner, mover, partner, index: *width, micros, width: 0 };
         *width += 1;
         list.push((taken, out.state(number).to_vec(), step.fault.map(|fault| fault.0)));
     }
@@ -80,14 +83,19 @@ fn steps_from(system: &mut System<'_>, state: &[u8]) -> (Vec<Edge>, Vec<bool>) {
 }
 
 /// The statements behind a path of states, with the fewest preemptions, replayed by the interpreter.
-pub(crate) fn witness(program: &Program, system: &mut System<'_>, found: &Found) -> Result<Witness, Error> {
-    let (steps, preemptions) = cheapest(program, system, found)?;
+pub(crate) fn witness(
+    program: &Program,
+    system: &mut System<'_>,
+    found: &Found,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Witness, Error> {
+    let (steps, preemptions) = cheapest(program, system, found, go_on)?;
     let wrong = match found.problem {
         Problem::Initial(fault) | Problem::Stuck(fault) | Problem::Step { fault, .. } => {
             system.wrongs[fault.0 as usize]
         }
     };
-    let played = replay(program, &steps, wrong)?;
+    let played = replay(program, &steps, wrong, go_on)?;
     let counted = played.preemptions;
     if counted != preemptions {
         return Err(Error::Replay(format!("{counted} preemptions instead of {preemptions}")));
@@ -102,8 +110,9 @@ pub(crate) fn spell_out(
     system: &mut System<'_>,
     found: &Found,
     single: &mut System<'_>,
+    go_on: &dyn Fn() -> bool,
 ) -> Result<Found, Error> {
-    let (steps, _) = cheapest(program, system, found)?;
+    let (steps, _) = cheapest(program, system, found, go_on)?;
     let statements: Vec<Micro> = steps.into_iter().flat_map(|step| step.micros).collect();
     let differs = || Error::Replay("the steps of the model are not those of its merged form".to_string());
     let mut state = match single.initial() {
@@ -113,6 +122,7 @@ pub(crate) fn spell_out(
     let mut states = vec![state.clone()];
     let mut rest = &statements[..];
     while !rest.is_empty() {
+        look(states.len(), go_on)?;
         let (list, _) = steps_from(single, &state);
         // An assertion that fails in an atomic sequence ends one step, and another goes on after it.
         let begins = |(taken, ..): &&Edge| !taken.micros.is_empty() && rest.starts_with(&taken.micros);
@@ -134,13 +144,19 @@ pub(crate) fn spell_out(
 }
 
 /// The steps behind a path of states, with the fewest preemptions, and how many they are.
-fn cheapest(program: &Program, system: &mut System<'_>, found: &Found) -> Result<(Vec<Taken>, u32), Error> {
+fn cheapest(
+    program: &Program,
+    system: &mut System<'_>,
+    found: &Found,
+    go_on: &dyn Fn() -> bool,
+) -> Result<(Vec<Taken>, u32), Error> {
     let key = program.key();
     let stuck = !matches!(found.problem, Problem::Step { .. });
     let edges = if stuck { found.states.len().saturating_sub(1) } else { found.states.len() };
     // For every process that may have moved last: the cheapest way there.
     let mut layers: Vec<Vec<(Taken, u32, usize)>> = Vec::new();
     for edge in 0..edges {
+        look(edge, go_on)?;
         let (list, enabled) = steps_from(system, &found.states[edge]);
         let mut layer: Vec<(Taken, u32, usize)> = Vec::new();
         for (taken, state, fault) in list {
@@ -169,11 +185,13 @@ fn cheapest(program: &Program, system: &mut System<'_>, found: &Found) -> Result
                     .min(),
             };
             let Some((sum, from)) = best else { continue };
-            let candidate = (taken, sum, from);
-            match layer.iter_mut().find(|(step, ..)| step.mover == candidate.0.mover) {
-                Some(known) if known.1 <= sum => {}
-                Some(known) => *known = candidate,
-                None => layer.push(candidate),
+            for mover in [taken.mover].into_iter().chain(taken.partner) {
+                let candidate = (Taken { mover, ..taken.clone() }, sum, from);
+                match layer.iter_mut().find(|(step, ..)| step.mover == mover) {
+                    Some(known) if known.1 <= sum => {}
+                    Some(known) => *known = candidate,
+                    None => layer.push(candidate),
+                }
             }
         }
         if layer.is_empty() {
@@ -191,6 +209,11 @@ fn cheapest(program: &Program, system: &mut System<'_>, found: &Found) -> Result
     }
     steps.reverse();
     Ok((steps, preemptions))
+}
+
+/// Asks every few steps whether to go on.
+fn look(step: usize, go_on: &dyn Fn() -> bool) -> Result<(), Error> {
+    if step.is_multiple_of(64) && !go_on() { Err(Error::Stopped) } else { Ok(()) }
 }
 
 fn schedule(steps: &[Taken]) -> Schedule {
@@ -257,7 +280,12 @@ struct Played {
 }
 
 /// Runs steps through the interpreter.
-fn replay(program: &Program, steps: &[Taken], wrong: Wrong) -> Result<Played, Error> {
+fn replay(
+    program: &Program,
+    steps: &[Taken],
+    wrong: Wrong,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Played, Error> {
     let model = &program.model;
     let claim = program.claim.map(|_| 0);
     let interpreter = Interpreter::new(model, claim, program.watch.is_some());
@@ -290,6 +318,7 @@ fn replay(program: &Program, steps: &[Taken], wrong: Wrong) -> Result<Played, Er
         let mut index = 0;
         let mut flag = preemption;
         while index < step.micros.len() {
+            look(number + index, go_on)?;
             let micro = step.micros[index];
             let partner = player.partner(&step.micros, index);
             let result = player.play(&mut state, micro, partner, flag);
@@ -307,7 +336,9 @@ fn replay(program: &Program, steps: &[Taken], wrong: Wrong) -> Result<Played, Er
                     }
                 }
                 Err(Trouble::Error(text)) => return fail(number, text),
-                Err(Trouble::Assertion | Trouble::Trace) => return fail(number, "an assertion"),
+                Err(Trouble::Assertion | Trouble::Trace | Trouble::Fields) => {
+                    return fail(number, "an assertion");
+                }
             }
         }
         before = Some(step.mover as usize);
@@ -315,6 +346,7 @@ fn replay(program: &Program, steps: &[Taken], wrong: Wrong) -> Result<Played, Er
     let confirmed = match wrong {
         Wrong::Fault(Fault::Assert(_), _) => seen == Some(Trouble::Assertion),
         Wrong::Fault(Fault::Event | Fault::Denied, _) => seen == Some(Trouble::Trace),
+        Wrong::Fault(Fault::Fields(..), _) => matches!(seen, Some(Trouble::Fields | Trouble::Error(_))),
         // The interpreter loops as long as the machine would.
         Wrong::Fault(Fault::Endless, _) => true,
         Wrong::Fault(..) => matches!(seen, Some(Trouble::Error(_))),
@@ -354,9 +386,8 @@ impl Player<'_> {
     fn partner(&self, micros: &[Micro], index: usize) -> Option<Micro> {
         use crate::program::Kind;
         let (this, next) = (micros[index], *micros.get(index + 1)?);
-        let kind = |micro: Micro| self.program.trans[micro.trans as usize].kind;
-        let pair = matches!(kind(this), Kind::Send(..)) && matches!(kind(next), Kind::Recv(_));
-        (pair && this.pid != next.pid && next.pid != CLAIM).then_some(next)
+        let sends = matches!(self.program.trans[this.trans as usize].kind, Kind::Send(..));
+        (sends && this.pid != next.pid && next.pid != CLAIM).then_some(next)
     }
 
     fn play(

@@ -30,6 +30,8 @@ pub(crate) struct Numbers {
     /// The first number of each process type, then of each claim, and that of its end.
     first: Vec<u32>,
     ends: Vec<u32>,
+    /// The element behind the choice or `unless` before.
+    join: u32,
     /// The number of the first claim among process types, claims and the trace.
     claim: usize,
 }
@@ -41,8 +43,8 @@ impl Numbers {
         let ends = vec![0; bodies.len()];
         bodies.sort_by_key(|(_, body)| body.rank);
         let claim = bodies.iter().position(|(index, _)| *index == model.procs.len()).unwrap_or(0);
-        let mut numbers =
-            Numbers { by_name: HashMap::new(), by_number: HashMap::new(), first: ends.clone(), ends, claim };
+        let (first, by_name, by_number) = (ends.clone(), HashMap::new(), HashMap::new());
+        let mut numbers = Numbers { by_name, by_number, first, ends, join: 0, claim };
         let mut next = 0;
         for (index, body) in bodies {
             numbers.first[index] = next;
@@ -97,14 +99,19 @@ impl Numbers {
 
     /// A statement itself, and what Spin puts behind it.
     fn own(&mut self, stmt: &Stmt, next: &mut u32) {
-        let behind = match &stmt.kind {
-            StmtKind::If(_) | StmtKind::Unless(..) => 1,
-            StmtKind::Do(_) => 2,
-            _ => 0,
+        // Its number among its elements, and how many there are. A label stands before all of an `unless`.
+        let (own, elements) = match &stmt.kind {
+            StmtKind::Unless(..) if !stmt.labels.is_empty() => (2, 3),
+            StmtKind::If(_) | StmtKind::Unless(..) => (0, 2),
+            StmtKind::Do(_) => (0, 3),
+            StmtKind::Join => (0, 0),
+            _ => (0, 1),
         };
-        self.by_name.insert(stmt.id, *next);
-        self.by_number.insert(*next, stmt.id);
-        *next += 1 + behind;
+        let number = if elements == 0 { self.join } else { *next + own };
+        self.join = *next + 1;
+        self.by_name.insert(stmt.id, number);
+        self.by_number.insert(number, stmt.id);
+        *next += elements;
     }
 }
 

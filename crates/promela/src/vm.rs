@@ -2,7 +2,7 @@
 
 use crate::ast::{Basic, ChanTest};
 use crate::parser::{apply_binary, apply_unary};
-use crate::program::{Cell, Code, Create, NO_PID, Op, Program};
+use crate::program::{Cell, Code, Create, NO_PID, Op, Pattern, Program};
 use crate::shape::{Item, ShapeId, Shapes};
 
 /// What went wrong while a step was taken.
@@ -22,6 +22,14 @@ pub(crate) enum Fault {
     Denied,
     /// Two ways for the trace to go on with one message.
     Ambiguous,
+    /// A message of another number of fields than the channel has: those of the channel, those of the statement.
+    Fields(usize, usize),
+    /// A rendezvous channel is looked into.
+    Polled,
+    /// A rendezvous send within a `d_step`.
+    Offer,
+    /// Whoever checks does not want to go on.
+    Stopped,
     /// The state cannot be represented.
     Limit,
 }
@@ -50,8 +58,15 @@ impl Memory for &mut [u8] {
     }
 }
 
-#[derive(Debug)]
-pub(crate) struct Machine {
+/// Instructions between two looks at whether to go on.
+const EVERY: u32 = 1 << 21;
+
+pub(crate) struct Machine<'p> {
+    /// Asked now and then; when it says no, what is being executed is given up.
+    go_on: &'p dyn Fn() -> bool,
+    /// Instructions since it was last asked; and whether it has said no.
+    work: u32,
+    pub(crate) stopped: bool,
     pub(crate) shapes: Shapes,
     pub(crate) regs: [i32; 512],
     /// Whether `timeout` holds.
@@ -60,6 +75,9 @@ pub(crate) struct Machine {
     pub(crate) failed: Option<Fault>,
     /// Statements that stored a value that did not fit: by name.
     pub(crate) cut: Vec<bool>,
+    /// The rendezvous channel on which a message is offered (0: none), and the message.
+    pub(crate) offer: i32,
+    pub(crate) message: Vec<i32>,
     /// The answer to `enabled(pid)`, found by whoever runs the guard.
     pub(crate) enabled: Vec<bool>,
 }
@@ -91,16 +109,32 @@ pub(crate) fn set_location(program: &Program, state: &mut [u8], base: usize, pla
     }
 }
 
-impl Machine {
-    pub(crate) fn new(program: &Program) -> Self {
+impl<'p> Machine<'p> {
+    pub(crate) fn new(program: &Program, go_on: &'p dyn Fn() -> bool) -> Self {
         Machine {
+            go_on,
+            work: 0,
+            stopped: false,
             shapes: Shapes::new(program),
             regs: [0; 512],
             timeout: false,
             failed: None,
             cut: vec![false; program.model.statements as usize],
+            offer: 0,
+            message: Vec::new(),
             enabled: Vec::new(),
         }
+    }
+
+    /// Counts instructions. Whether to go on.
+    #[inline]
+    pub(crate) fn spend(&mut self, instructions: u32) -> bool {
+        self.work = self.work.saturating_add(instructions);
+        if self.work >= EVERY {
+            self.work = 0;
+            self.stopped |= !(self.go_on)();
+        }
+        !self.stopped
     }
 
     /// The first state: globals, their channels, and the active processes. The claim is not in it as a
@@ -209,6 +243,7 @@ impl Machine {
             return Ok(());
         }
         let (mut at, end) = (code.start as usize, code.end as usize);
+        self.work = self.work.saturating_add(code.end - code.start);
         let mut budget = MOST_OPS;
         while at < end {
             let op = program.ops[at];
@@ -265,6 +300,9 @@ impl Machine {
                         if budget == 0 {
                             return Err(Fault::Endless);
                         }
+                        if !self.spend((at - target as usize) as u32) {
+                            return Err(Fault::Stopped);
+                        }
                     }
                     at = target as usize;
                 }
@@ -289,6 +327,7 @@ impl Machine {
                         self.failed = Some(Fault::Assert(number));
                     }
                 }
+                Op::Alone(a) => r!(a) = i32::from(r!(a) != 0 && self.offer == 0),
                 Op::Pid(d) => r!(d) = pid as i32,
                 Op::Timeout(d) => r!(d) = i32::from(self.timeout),
                 Op::Blocked => return Err(Fault::BlockedStep),
@@ -323,16 +362,25 @@ impl Machine {
                     ChanTest::NEmpty => length != 0,
                 });
             }
+            Op::TestRecv(d, pattern, base) if self.offer != 0 => {
+                r!(d) = i32::from(self.takes(program, pattern, usize::from(base)));
+            }
             Op::Poll(d, pattern, base) | Op::TestRecv(d, pattern, base) => {
                 r!(d) = i32::from(self.find(program, state, pattern, usize::from(base))?.is_some());
             }
             Op::TestSend(d, base) => {
                 let (ty, at) = self.chan(program, state, r!(base))?;
                 let capacity = program.chans[ty].capacity;
-                r!(d) = i32::from(capacity > 0 && state[at] < capacity);
+                // A rendezvous is tried, and goes wrong.
+                r!(d) = i32::from(capacity == 0 || state[at] < capacity);
             }
             Op::DoSend(base, count, sorted, stmt) => {
                 self.send(program, state, usize::from(base), count, sorted, stmt)?
+            }
+            Op::DoRecv(_, base) if self.offer != 0 => {
+                self.offer = 0;
+                let first = usize::from(base) + 1;
+                self.regs[first..first + self.message.len()].copy_from_slice(&self.message);
             }
             Op::DoRecv(pattern, base) => {
                 let slot =
@@ -416,6 +464,16 @@ impl Machine {
         }
     }
 
+    /// Whether a receive takes the message that is offered.
+    pub(crate) fn takes(&self, program: &Program, pattern: u16, base: usize) -> bool {
+        let pattern = &program.patterns[usize::from(pattern)];
+        let fits = |index: usize| {
+            !pattern.matches.get(index).copied().unwrap_or(false)
+                || self.regs[base + 1 + index] == self.message[index]
+        };
+        self.regs[base] == self.offer && !pattern.keep && (0..self.message.len()).all(fits)
+    }
+
     /// The message that a receive would take: its slot.
     #[inline]
     pub(crate) fn find(
@@ -427,10 +485,13 @@ impl Machine {
     ) -> Result<Option<usize>, Fault> {
         let (ty, at) = self.chan(program, state, self.regs[base])?;
         let chan = &program.chans[ty];
-        if chan.capacity == 0 || state[at] == 0 {
+        let pattern = &program.patterns[usize::from(pattern)];
+        if chan.capacity == 0 {
+            return if pattern.keep { Err(Fault::Polled) } else { Ok(None) };
+        }
+        if state[at] == 0 {
             return Ok(None);
         }
-        let pattern = &program.patterns[usize::from(pattern)];
         let slots = if pattern.anywhere { usize::from(state[at]) } else { 1 };
         'slots: for slot in 0..slots {
             let mut field_at = at + 1 + slot * chan.message;
@@ -459,6 +520,7 @@ impl Machine {
         let (ty, at) = self.chan(program, state, self.regs[base])?;
         let chan = &program.chans[ty];
         let from = at + 1 + slot * chan.message;
+        self.received(program, pattern, chan.fields.len())?;
         let mut field_at = from;
         for (index, &cell) in chan.fields.iter().enumerate() {
             self.regs[base + 1 + index] = cell.load(state, field_at);
@@ -477,6 +539,26 @@ impl Machine {
         Ok(())
     }
 
+    /// A receive of another number of fields than the channel has goes wrong: with too few, the step goes on, as in Spin.
+    pub(crate) fn received(&mut self, program: &Program, pattern: u16, fields: usize) -> Result<(), Fault> {
+        let Pattern { matches, keep, .. } = &program.patterns[usize::from(pattern)];
+        let fault = Fault::Fields(fields, matches.len());
+        if matches.len() > fields {
+            return Err(fault);
+        }
+        if matches.len() < fields && !keep {
+            self.failed.get_or_insert(fault);
+        }
+        Ok(())
+    }
+
+    /// A send of another number of fields goes wrong, and the step goes on.
+    pub(crate) fn sent(&mut self, count: u8, fields: usize) {
+        if usize::from(count) != fields {
+            self.failed.get_or_insert(Fault::Fields(fields, usize::from(count)));
+        }
+    }
+
     /// Puts the message in the registers after the base into a buffered channel.
     pub(crate) fn send(
         &mut self,
@@ -489,6 +571,10 @@ impl Machine {
     ) -> Result<(), Fault> {
         let (ty, at) = self.chan(program, state, self.regs[base])?;
         let chan = &program.chans[ty];
+        if chan.capacity == 0 {
+            return Err(Fault::Offer);
+        }
+        self.sent(count, chan.fields.len());
         for missing in usize::from(count)..chan.fields.len() {
             self.regs[base + 1 + missing] = 0;
         }

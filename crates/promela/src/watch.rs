@@ -18,7 +18,7 @@ use crate::vm::{Fault, Machine};
 /// The location of a notrace that is over, where its own end cannot be reached.
 const OVER: u16 = u16::MAX;
 
-impl Machine {
+impl Machine<'_> {
     /// A message was sent or is being received; its fields are in `count` registers from `first`.
     pub(crate) fn observe(
         &mut self,

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use selvedge_promela::{Error, Options, check, load, parse};
+use std::path::{Path, PathBuf};
+
+use selvedge_promela::{Error, Options, Reading, check, load, load_with, parse, parse_with};
 
 const MANY: usize = 100_000;
 
@@ -117,7 +119,148 @@ fn files_that_include_each_other_end() {
     assert!(error.contains("include each other without end") && error.contains(".pml:1:"), "{error:.300}");
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
     std::fs::write(&one, "#include \"three.pml\"\n").unwrap();
-    assert!(matches!(load(&one, &[]), Err(Error::Read { .. })));
+    let error = load(&one, &[]).expect_err("it is not there").to_string();
+    assert!(error.starts_with("one.pml:1:1: 'three.pml' is no file below the model's folder"), "{error}");
+}
+
+/// A model and a secret beside its folder; what reading the model says.
+fn including(secret: &Path, text: &str, folders: &[PathBuf]) -> Result<(), String> {
+    let folder = secret.parent().unwrap().join("model");
+    std::fs::create_dir_all(folder.join("sub")).unwrap();
+    std::fs::write(folder.join("m.pml"), text).unwrap();
+    let start = Instant::now();
+    let result = load_with(&folder.join("m.pml"), &Reading { folders, ..Reading::default() });
+    assert!(start.elapsed() < Duration::from_secs(5), "{text} took {:?}", start.elapsed());
+    result.map(|_| ()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn only_regular_files_below_the_models_folder_are_included() {
+    let outer = tempfile::tempdir().expect("a temporary folder");
+    let secret = outer.path().join("secret.pml");
+    std::fs::write(&secret, "hunter2:x:0\n").unwrap();
+    let absolute = secret.display().to_string();
+    let tail = "\nactive proctype P() { skip }\n";
+    let refused = |name: &str| {
+        let error = including(&secret, &format!("#include \"{name}\"{tail}"), &[]).expect_err(name);
+        assert!(error.starts_with("m.pml:1:1: ") && error.contains("is no file below"), "{name}: {error}");
+        assert!(!error.contains("hunter2"), "{name}: {error}");
+    };
+    for name in ["../secret.pml", "sub/../../secret.pml", &absolute, "/etc/passwd", "/dev/zero", "/dev/stdin"]
+    {
+        refused(name);
+    }
+    // A file that is not there is told in the same words.
+    refused("../nothing.pml");
+    refused("/nowhere/at/all");
+    let model = outer.path().join("model");
+    assert!(std::process::Command::new("mkfifo").arg(model.join("pipe.pml")).status().unwrap().success());
+    refused("pipe.pml");
+    refused("sub");
+    std::os::unix::fs::symlink(&secret, model.join("link.pml")).unwrap();
+    refused("link.pml");
+    // Below it, and in folders that the user allows, also through another.
+    std::fs::write(model.join("sub/x.pml"), "byte x;\n").unwrap();
+    assert_eq!(including(&secret, &format!("#include \"sub/x.pml\"{tail}"), &[]), Ok(()));
+    let shared = outer.path().join("shared");
+    std::fs::create_dir(&shared).unwrap();
+    std::fs::write(shared.join("a.pml"), "#include \"b.pml\"\n").unwrap();
+    std::fs::write(shared.join("b.pml"), "byte b;\n").unwrap();
+    refused("../shared/a.pml");
+    for name in ["../shared/a.pml", "a.pml"] {
+        let text = format!("#include \"{name}\"{tail}");
+        assert_eq!(including(&secret, &text, std::slice::from_ref(&shared)), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_named_as_a_model_is_not_quoted() {
+    let outer = tempfile::tempdir().expect("a temporary folder");
+    let secret = outer.path().join("secret");
+    let model = outer.path().join("model");
+    std::fs::create_dir_all(&model).unwrap();
+    std::fs::write(model.join("passwords"), "hunter2 = 3\n#define TOKEN hunter2\n#error hunter2\n").unwrap();
+    let text = "#include \"passwords\"\nactive proctype P() { TOKEN = 1 }";
+    let error = including(&secret, text, &[]).expect_err("it is no model");
+    assert!(error.contains("passwords:1:1: this is not Promela"), "{error}");
+    assert!(!error.contains("hunter2"), "{error}");
+    // What is named as a model is.
+    std::fs::rename(model.join("passwords"), model.join("passwords.h")).unwrap();
+    let error = including(&secret, &text.replace("passwords", "passwords.h"), &[]).expect_err("no model");
+    assert!(error.contains("hunter2"), "{error}");
+}
+
+#[test]
+fn models_have_a_budget_of_bytes() {
+    let outer = tempfile::tempdir().expect("a temporary folder");
+    let secret = outer.path().join("secret");
+    let model = outer.path().join("model");
+    std::fs::create_dir_all(&model).unwrap();
+    let long = "/* nothing */\n".repeat(400_000);
+    std::fs::write(model.join("long.pml"), &long).unwrap();
+    let tail = "\nactive proctype P() { skip }\n";
+    assert_eq!(including(&secret, &format!("#include \"long.pml\"{tail}"), &[]), Ok(()));
+    let error = including(&secret, &format!("#include \"long.pml\"\n#include \"long.pml\"{tail}"), &[]);
+    let error = error.expect_err("too long");
+    assert!(
+        error.contains("m.pml:2:1: 'long.pml' cannot be included: a model and what it includes"),
+        "{error}"
+    );
+    let error = including(&secret, &(long.repeat(2) + tail), &[]).expect_err("too long");
+    assert!(error.contains("m.pml: cannot be read: a model and what it includes are at most"), "{error}");
+    let error = load(Path::new("/dev/zero"), &[]).expect_err("not a file").to_string();
+    assert!(error.contains("it is not a regular file"), "{error}");
+}
+
+/// Text that doubles with each line: names that are glued, strings, arguments.
+#[test]
+fn texts_that_macros_make_have_a_budget() {
+    let glued: String = (1..40).map(|n| format!("#define g{n}(x) g{}(x ## x)\n", n - 1)).collect();
+    let start = Instant::now();
+    refused("glued", &format!("#define g0(x) x\n{glued}{}", process("x = g39(abcdefgh)")), "too much text");
+    let texts: String = (1..60).map(|n| format!("#define s{n}(x) s{}(#x #x)\n", n - 1)).collect();
+    refused("texts", &format!("#define s0(x) x\n{texts}{}", process("printf(s59(a))")), "too much text");
+    let many = "x ## y ".repeat(3_000);
+    let argument = "a ".repeat(30_000);
+    refused(
+        "joined",
+        &format!("#define j(x) {many}\n{}", process(&format!("j({argument})"))),
+        "too much text",
+    );
+    // A call that is never closed is looked through again and again.
+    refused("open", &format!("#define f(x) x\n{}", process(&"f( ".repeat(MANY * 2))), "too much text");
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+}
+
+#[test]
+fn too_many_active_processes_are_refused_at_once() {
+    for count in ["256", "1000000000"] {
+        let text = format!("active [{count}] proctype P() {{ skip }}");
+        refused(count, &text, "and at most 255 can run");
+    }
+}
+
+/// Who reads a model can be told to stop, wherever it is.
+#[test]
+fn the_reading_of_a_model_can_be_stopped() {
+    let looks = std::cell::Cell::new(0);
+    let doubling: String = (1..19).map(|n| format!("#define m{n} m{} + m{}\n", n - 1, n - 1)).collect();
+    let inlines: String =
+        (1..15).map(|n| format!("inline f{n}() {{ f{}(); f{}() }}\n", n - 1, n - 1)).collect();
+    let preprocessed = format!("#define m0 x\n{doubling}{}", process("m18"));
+    let parsed = format!("byte x; inline f0() {{ x++ }}\n{inlines} active proctype P() {{ f14() }}");
+    for text in [preprocessed, parsed] {
+        for last in [1, 2, 5] {
+            looks.set(0);
+            let go_on = || {
+                looks.set(looks.get() + 1);
+                looks.get() < last
+            };
+            let reading = Reading { go_on: &go_on, ..Reading::default() };
+            let stopped = parse_with(&text, "h.pml", None, &reading);
+            assert!(matches!(stopped, Err(Error::Stopped)), "{last}: {stopped:?}");
+        }
+    }
 }
 
 /// An atomic sequence that goes round for ever is a violation that is shown in time, and replays.

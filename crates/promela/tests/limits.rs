@@ -134,3 +134,94 @@ fn the_second_pass_has_the_same_time_limit() {
         assert!(gap.reason.contains("time limit"), "{}", gap.reason);
     }
 }
+
+/// Models of which one step, one state, or what comes after the search takes long.
+const SLOW: [(&str, &str); 5] = [
+    (
+        "a d_step",
+        "byte x; active [3] proctype P() { int i; do :: d_step { i = 0; do :: i < 30000000 -> i++ :: else -> break od; \
+         x++ } od }",
+    ),
+    (
+        "an atomic sequence",
+        "byte x; active [3] proctype P() { int i; do :: atomic { i = 0; do :: i < 900000 -> i++ :: else -> break od; \
+         x++ } od }",
+    ),
+    (
+        "guards",
+        "byte x; active [200] proctype P() { int i; do :: d_step { x < 0 -> skip } :: d_step { i = 0; do :: i < 100000 \
+         -> i++ :: else -> break od; x == 255 } od }",
+    ),
+    (
+        "a long way",
+        "int x; active proctype P() { do :: x < 3000000 -> x++ :: else -> break od; assert(false) }",
+    ),
+    (
+        "many states",
+        "int x, y; active [4] proctype P() { do :: x = (x * 5 + 1) % 100003 :: y = (y * 7 + 3) % 100019 od }",
+    ),
+];
+
+/// The time that this thread has had a processor, where the system tells: a machine that does much else delays nothing.
+fn processor_time(since: std::time::Instant) -> Duration {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.and_then(|text| text.split_whitespace().next()?.parse().ok());
+    nanoseconds.map_or_else(|| since.elapsed(), Duration::from_nanos)
+}
+
+/// Wherever a check is, it ends within a second of being told to.
+#[test]
+fn a_check_ends_within_a_second_of_being_told_to() {
+    for (name, text) in SLOW {
+        let model = parse(text, "slow.pml", None, &[]).expect("it is a model");
+        for search in SEARCHES {
+            for store in [StoreKind::Exact, StoreKind::HashCompact] {
+                for reduce in [false, true] {
+                    let limit = Duration::from_millis(60);
+                    let begin = std::time::Instant::now();
+                    let before = processor_time(begin);
+                    let options = Options { search, store, reduce, ..Options::default() };
+                    let outcome = check(&model, &options, &mut |_| begin.elapsed() < limit);
+                    let outcome =
+                        outcome.unwrap_or_else(|error| panic!("{name} {search:?}: {error}")).outcome;
+                    let took = processor_time(begin) - before;
+                    assert!(
+                        took < limit + Duration::from_secs(1),
+                        "{name} {search:?} {store:?} {reduce}: {took:?}"
+                    );
+                    let (reason, covered) = gap(&outcome);
+                    assert!(reason.contains("interrupted"), "{name} {search:?} {store:?} {reduce}: {reason}");
+                    assert!(covered.is_none() || !outcome.rows.is_empty(), "{name} {search:?}");
+                }
+            }
+        }
+    }
+}
+
+/// The time of a check is that of all that it does.
+#[test]
+fn a_model_that_takes_long_to_lower_ends_in_time() {
+    let many = ":: x == 1 -> x = 2 ".repeat(12_000);
+    let text = format!("byte x; active proctype P() {{ {{ if {many} fi }} unless {{ if {many} fi }} }}");
+    let model = parse(&text, "slow.pml", None, &[]).expect("it is a model");
+    let begin = std::time::Instant::now();
+    let before = processor_time(begin);
+    let options = Options { time: Some(Duration::from_millis(100)), ..Options::default() };
+    let outcome = check(&model, &options, &mut |_| true).expect("it is checked").outcome;
+    let took = processor_time(begin) - before;
+    assert!(took < Duration::from_millis(1100), "{took:?}");
+    assert_eq!(gap(&outcome), ("the time limit of 0.1 s was reached before the search began", None));
+}
+
+#[test]
+fn a_bit_array_that_there_is_no_room_for_is_refused() {
+    let model = counters(false);
+    let store = |bytes| StoreKind::Bitstate { bytes, functions: 3 };
+    for (bytes, memory) in [(999_999 << 40, None), (1 << 50, None), (1 << 24, Some(1 << 20))] {
+        let options = Options { search: Search::Dfs, store: store(bytes), memory, ..Options::default() };
+        let error = check(&model, &options, &mut |_| true).expect_err("there is no room").to_string();
+        assert!(error.contains("there is not enough memory for the bit array"), "{error}");
+    }
+    let options = Options { search: Search::Dfs, store: store(1 << 20), ..Options::default() };
+    assert!(check(&model, &options, &mut |_| true).is_ok());
+}

@@ -3,11 +3,11 @@
 use std::io::{BufRead as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use selvedge_promela::{Claims, Guide, Progress, Search, StoreKind};
+use selvedge_promela::{Claims, ENDINGS, Error, Guide, Progress, Reading, Search, StoreKind};
 use selvedge_report::{Origin, Report};
 
 use super::{Answer, Checked, FrontEnd, Request};
@@ -17,11 +17,8 @@ use crate::value::Memory;
 
 pub(super) const FRONT_END: FrontEnd = FrontEnd {
     name: "Promela",
-    files: "a .pml, .promela or .prom model",
-    accepts: |path| {
-        path.extension()
-            .is_some_and(|extension| ["pml", "promela", "prom"].iter().any(|known| extension == *known))
-    },
+    files: "a .pml model (or .promela, .prom, .spin, .pm, .prm, .pr)",
+    accepts: |path| path.extension().is_some_and(|extension| ENDINGS.iter().any(|known| extension == *known)),
     filters: false,
     options: &[&[
         "--preemptions",
@@ -38,6 +35,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
         "--free-cycles",
         "--trail",
         "-D",
+        "-I",
     ]],
     check,
 };
@@ -45,15 +43,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
 fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     let given = request.options;
     let options = options(given)?;
-    let model = selvedge_promela::load(request.file, &given.define).map_err(|error| anyhow!("{error}"))?;
-    let checked = match request.replay {
-        Some((schedule, _)) => selvedge_promela::replay(&model, options.claims, schedule),
-        None => {
-            let mut line = Line::start();
-            selvedge_promela::check(&model, &options, &mut |progress| line.show(&progress))
-        }
-    };
-    let checked = checked.map_err(|error| anyhow!("{error}"))?;
+    let checked = load_and_check(request, &options).map_err(|error| anyhow!("{error}"))?;
     if let (Some(path), Some(trail)) = (&given.trail, &checked.trail) {
         std::fs::write(path, trail).with_context(|| format!("cannot write {path}; choose another file"))?;
     }
@@ -73,6 +63,35 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     Ok(Answer { checked: vec![Checked { report, origin, replay, notes: None }], reservation: None })
 }
 
+/// Reads the model and checks it, or runs one execution of it again. The time is that of both.
+fn load_and_check(
+    request: &Request<'_>,
+    options: &selvedge_promela::Options,
+) -> Result<selvedge_promela::Checked, Error> {
+    let mut line = Line::start();
+    let interrupted = line.interrupted.clone();
+    let begin = Instant::now();
+    let is_over = || options.time.is_some_and(|limit| begin.elapsed() >= limit);
+    let go_on = || !interrupted.load(Ordering::Relaxed) && !is_over();
+    let given = request.options;
+    let reading = Reading { definitions: &given.define, folders: &given.include, go_on: &go_on };
+    let model = match selvedge_promela::load_with(request.file, &reading) {
+        Err(Error::Stopped) => {
+            let reason = match given.time.filter(|_| is_over()) {
+                Some(limit) => format!("the time limit of {} s was reached", limit.0.as_secs_f64()),
+                None => "the reading of the model was interrupted".to_string(),
+            };
+            return Ok(selvedge_promela::Checked::unsearched(&reason));
+        }
+        model => model?,
+    };
+    if let Some((schedule, _)) = request.replay {
+        return selvedge_promela::replay(&model, options.claims, schedule);
+    }
+    let options = selvedge_promela::Options { started: Some(begin), ..options.clone() };
+    selvedge_promela::check(&model, &options, &mut |progress| line.show(&progress))
+}
+
 fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
     let search = match given.search.as_deref() {
         None | Some("layered") => Search::Layered,
@@ -88,9 +107,9 @@ fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
             Some(size) => {
                 let (size, functions) = size.split_once(',').unwrap_or((size, "3"));
                 let bytes: Memory = size.parse().map_err(|error| anyhow!("--store {text}: {error}"))?;
-                let functions = functions.parse().ok().filter(|count| *count > 0);
+                let functions = functions.parse().ok().filter(|count| (1..=32).contains(count));
                 let functions = functions
-                    .ok_or_else(|| anyhow!("--store {text}: expected bitstate=SIZE,K with K from 1 up"))?;
+                    .ok_or_else(|| anyhow!("--store {text}: expected bitstate=SIZE,K with K from 1 to 32"))?;
                 StoreKind::Bitstate { bytes: bytes.0, functions }
             }
             None => bail!("there is no store '{text}'; give exact, hashcompact or bitstate=SIZE"),
@@ -116,6 +135,7 @@ fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
         claims: if given.no_claim { Claims::Ignore } else { Claims::Check },
         memory: given.memory.map(|memory| memory.0),
         time: given.time.map(|time| time.0),
+        started: None,
         depth: given.depth.map(u64::from),
     })
 }
@@ -160,7 +180,8 @@ impl Drop for Line {
 
 /// `selvedge simulate FILE`.
 pub(crate) fn simulate(given: &Simulate) -> anyhow::Result<Status> {
-    let model = selvedge_promela::load(&given.file, &given.define).map_err(|error| anyhow!("{error}"))?;
+    let reading = Reading { definitions: &given.define, folders: &given.include, ..Reading::default() };
+    let model = selvedge_promela::load_with(&given.file, &reading).map_err(|error| anyhow!("{error}"))?;
     let trail;
     let mut ask;
     let guide = if let Some(path) = &given.trail {

@@ -270,7 +270,9 @@ fn stores_of_hashes_refuse_what_they_cannot_do() {
     for (words, expected) in [
         (&["--search", "bfs", "--store", "bitstate=1M"][..], "need the states themselves"),
         (&["--shortest", "--store", "hashcompact"], "need the states themselves"),
-        (&["--store", "bitstate=1M,0"], "with K from 1 up"),
+        (&["--store", "bitstate=1M,0"], "with K from 1 to 32"),
+        (&["--store", "bitstate=1M,33"], "with K from 1 to 32"),
+        (&["--store", "bitstate=999999T"], "not enough memory for the bit array"),
         (&["--store", "bitstate=many"], "bitstate=many"),
         (&["--store", "full"], "give exact, hashcompact or bitstate=SIZE"),
     ] {
@@ -281,4 +283,57 @@ fn stores_of_hashes_refuse_what_they_cannot_do() {
     }
     let seen = run(&["check", &model, "--store", "bitstate=1M", "--search", "dfs"], 3);
     assert!(seen.out.contains("expected coverage"), "{}", seen.out);
+}
+
+/// A store of hashes and labels that ask of infinite executions are named, in the text and in the JSON.
+#[test]
+fn what_an_answer_assumes_is_named() {
+    let lost = written(
+        "promela-assumes-lost",
+        "byte x, done; active [3] proctype P() { byte t; t = x; x = t + 1; done++ }\n\
+         active proctype L() { done == 3 -> assert(x > 1) }",
+    );
+    for store in ["hashcompact", "bitstate=1M"] {
+        let seen = run(&["check", &lost, "--search", "bcs", "--store", store], 1);
+        let (_, below) = seen.out.split_once("Below it: every execution with at most 0").unwrap();
+        assert!(below.contains("Assuming: no two states with one hash."), "{store}: {}", seen.out);
+        let seen = run(&["check", &lost, "--search", "bcs", "--store", store, "--json", "-", "--quiet"], 1);
+        let result: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+        assert!(seen.out.contains("\"key\":\"lossy-store\""), "{store}: {result}");
+    }
+    let live = written("promela-assumes-live", "byte x; active proctype P() { progress: x = 1 }");
+    let seen = run(&["check", &live], 0);
+    assert!(seen.out.contains("Assuming: safety properties only."), "{}", seen.out);
+}
+
+/// Models have many endings, and a folder more from which they may include.
+#[test]
+fn models_are_known_by_their_endings_and_include_from_folders_given() {
+    let folder = fresh("promela-endings");
+    let shared = fresh("promela-shared");
+    std::fs::write(shared.join("x.h"), "byte x;\n").unwrap();
+    for ending in ["pml", "promela", "prom", "spin", "pm", "prm", "pr"] {
+        let path = folder.join(format!("model.{ending}"));
+        std::fs::write(&path, "#include \"x.h\"\nactive proctype P() { x = 1 }").unwrap();
+        let path = path.to_str().unwrap();
+        let seen = run(&["check", path], 2);
+        assert!(seen.err.contains(":1:1: 'x.h' is no file below the model's folder"), "{}", seen.err);
+        run(&["check", path, "-I", shared.to_str().unwrap()], 0);
+        run(&["simulate", path, "-I", shared.to_str().unwrap()], 0);
+    }
+}
+
+/// The time of a check begins with the reading of the model.
+#[test]
+fn the_time_limit_holds_for_the_reading_of_a_model() {
+    let folder = fresh("promela-slow");
+    // Each line is read again and again: twenty times as much text as there is.
+    let text = "#define f(x) x\nbyte x; active proctype P() {\n".to_string()
+        + &"x = f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(1))))))))))))))));\n".repeat(8_000)
+        + "}\n";
+    let path = folder.join("slow.pml");
+    std::fs::write(&path, text).unwrap();
+    let seen = run(&["check", path.to_str().unwrap(), "--time", "1ms"], 3);
+    let told = seen.out.replace('\n', " ");
+    assert!(told.contains("the time limit of 0.001 s was reached before the search began"), "{told}");
 }

@@ -30,9 +30,17 @@ impl<'a> Budget<'a> {
         self.limits.depth.unwrap_or(u64::MAX)
     }
 
-    /// Whether to stop, and why. `memory` is asked for only when it is looked at.
+    /// Whether to stop, and why. `memory` is asked for only when it is looked at. A system that has stopped in the middle
+    /// of a state (`stopped`) is heeded at once.
     #[inline]
-    pub(super) fn check(&mut self, progress: impl FnOnce() -> (Progress, u64)) -> Option<Stop> {
+    pub(super) fn check(
+        &mut self,
+        stopped: bool,
+        progress: impl FnOnce() -> (Progress, u64),
+    ) -> Option<Stop> {
+        if stopped {
+            return Some(Stop::Time);
+        }
         self.calls += 1;
         if self.calls < EVERY {
             return None;

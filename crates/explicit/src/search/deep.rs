@@ -100,8 +100,13 @@ fn iterate<S: TransitionSystem>(system: &mut S, options: &Options, budget: &mut 
         let (states, bound) = (run.report.states, run.bound);
         rows.push(Row { bound, states, transitions: states + run.report.matched, elapsed: budget.elapsed() });
         finished = Some(bound);
-        if !run.something_is_cut() {
-            break true;
+        match run.something_is_cut(budget) {
+            Ok(true) => {}
+            Ok(false) => break true,
+            Err(stop) => {
+                run.report.stopped = Some(stop);
+                break false;
+            }
         }
         if options.bound.is_some_and(|most| bound >= most) {
             break false;
@@ -218,25 +223,20 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
             } else {
                 self.report.matched += 1;
             }
-            let memory = self.memory();
-            let progress = || {
-                let bound = self.counting.then_some(self.bound);
-                let states = self.report.states;
-                (
-                    Progress {
-                        states,
-                        transitions: states + self.report.matched,
-                        bound,
-                        ..Progress::default()
-                    },
-                    memory,
-                )
-            };
-            if let Some(stop) = budget.check(progress) {
+            if let Some(stop) = self.check(budget) {
                 self.report.stopped = Some(stop);
                 return;
             }
         }
+    }
+
+    /// Whether to stop, and why.
+    fn check(&self, budget: &mut Budget<'_>) -> Option<Stop> {
+        budget.check(self.system.is_stopped(), || {
+            let bound = self.counting.then_some(self.bound);
+            let (states, transitions) = (self.report.states, self.report.states + self.report.matched);
+            (Progress { states, transitions, bound, ..Progress::default() }, self.memory())
+        })
     }
 
     /// The steps of a state that were cut: those of the processes that did not move last on a way to it.
@@ -262,7 +262,7 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
     }
 
     /// Whether the next bound has anything to do. States of the edge that have nothing left are forgotten.
-    fn something_is_cut(&mut self) -> bool {
+    fn something_is_cut(&mut self, budget: &mut Budget<'_>) -> Result<bool, Stop> {
         let mut edge = self.edge.take().unwrap_or_default();
         edge.sort_unstable();
         edge.dedup_by_key(|&mut (handle, _)| handle);
@@ -271,12 +271,15 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
             let (_, out) = self.cut_steps(handle);
             cut = !out.list.is_empty();
             self.out = out;
+            if let Some(stop) = self.check(budget) {
+                return Err(stop);
+            }
             if !cut {
                 edge.pop();
             }
         }
         self.edge = Some(edge);
-        cut
+        Ok(cut)
     }
 
     /// Searches a bound from the edge of the one below it.
@@ -286,6 +289,10 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
                 return;
             }
             let (state, out) = self.cut_steps(handle);
+            if let Some(stop) = self.check(budget) {
+                self.report.stopped = Some(stop);
+                return;
+            }
             self.bytes.clear();
             self.calls.clear();
             self.bytes.extend_from_slice(&state);
@@ -308,7 +315,10 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
         if !step.dead {
             let start = self.bytes.len();
             self.bytes.extend_from_slice(state);
-            self.calls.push(Call { start, len: state.len(), n, p: step.mover, safe });
+            // Who moved last matters only where preemptions are counted.
+            for p in step.movers().take(if self.counting { 2 } else { 1 }) {
+                self.calls.push(Call { start, len: state.len(), n, p, safe });
+            }
         }
     }
 
@@ -411,6 +421,13 @@ impl<'a, S: TransitionSystem> Run<'a, S> {
             if !left {
                 self.expand(&state, call.p, &mut out);
             }
+        }
+        if self.system.is_stopped() {
+            // What it can do is not known. The search ends at its next look.
+            out.clear();
+            self.out = out;
+            self.report.stopped = Some(Stop::Time);
+            return;
         }
         let own = out.list.iter().any(|step| step.owner == call.p);
         let looping =

@@ -14,7 +14,8 @@
 //!
 //! Deviations from the paper's definition: none. (1) The first step is free to any process. (2) With
 //! timeouts, a process is blocked if it cannot move when the timeout, which depends on the state only, is
-//! taken into account. (3) A handshake is a step of its sender.
+//! taken into account. (3) A handshake is a step of its
+//! sender, and after it either side counts as the process that moved last.
 //!
 //! There is no partial-order reduction here: a system may merge steps that nobody sees, before it is searched.
 //!
@@ -138,9 +139,10 @@ fn pass<S: TransitionSystem>(
             layers.report.rows.push(layers.row(budget));
             layers.report.finished = Some(u32::from(layers.layer));
         }
-        let cut = finished && layers.something_is_cut();
-        if !cut {
-            layers.report.complete = finished;
+        let cut = if finished { layers.something_is_cut(budget) } else { Ok(false) };
+        layers.report.stopped = stopped.or(cut.err());
+        if cut != Ok(true) {
+            layers.report.complete = finished && cut.is_ok();
             break;
         }
         if options.bound.is_some_and(|bound| u32::from(layers.layer) >= bound) || layers.layer == u16::MAX {
@@ -154,17 +156,16 @@ fn pass<S: TransitionSystem>(
 
 impl<S: TransitionSystem> Layers<'_, S> {
     fn row(&self, budget: &Budget<'_>) -> Row {
-        let states = self.store.len();
         Row {
             bound: u32::from(self.layer),
-            states,
-            transitions: states + self.report.matched,
+            states: self.store.len(),
+            transitions: self.transitions(),
             elapsed: budget.elapsed(),
         }
     }
 
     /// Whether a step is left for the next layer. States without one are forgotten on the way.
-    fn something_is_cut(&mut self) -> bool {
+    fn something_is_cut(&mut self, budget: &mut Budget<'_>) -> Result<bool, Stop> {
         let mut out = Successors::default();
         for steps in 0..self.later.len() {
             while let Some(&item) = self.later[steps].last() {
@@ -175,15 +176,32 @@ impl<S: TransitionSystem> Layers<'_, S> {
                     let state = tail[..self.system.length(tail)].to_vec();
                     out.clear();
                     self.expand_rest(&state, handle, &mut out);
+                    if let Some(stop) = self.check(budget) {
+                        return Err(stop);
+                    }
                     if !out.list.is_empty() {
-                        return true;
+                        return Ok(true);
                     }
                     self.set_mask(handle, FIRED, ALL);
                 }
                 self.later[steps].pop();
             }
         }
-        false
+        Ok(false)
+    }
+
+    /// Whether to stop, and why.
+    fn check(&self, budget: &mut Budget<'_>) -> Option<Stop> {
+        budget.check(self.system.is_stopped(), || {
+            let bound = Some(u32::from(self.layer));
+            let (states, transitions) = (self.store.len(), self.transitions());
+            (Progress { states, transitions, bound, ..Progress::default() }, self.memory())
+        })
+    }
+
+    /// Steps taken, the one to the first state among them.
+    fn transitions(&self) -> u64 {
+        self.report.transitions + 1
     }
 
     fn memory(&self) -> u64 {
@@ -193,7 +211,8 @@ impl<S: TransitionSystem> Layers<'_, S> {
 
     fn finish(mut self) -> Report {
         self.report.states = self.store.len();
-        self.report.transitions = self.report.states + self.report.matched;
+        self.report.transitions = self.transitions();
+        self.report.matched = self.report.transitions - self.report.states;
         self.report.memory = self.report.memory.max(self.memory());
         self.report.stored_bytes = self.store.state_bytes();
         self.report
@@ -212,18 +231,12 @@ impl<S: TransitionSystem> Layers<'_, S> {
                     self.visit(bucket[index]);
                     index += 1;
                 }
+                // Looked at first: the steps of a state in which the system has stopped are not all.
+                if let Some(stop) = self.check(budget) {
+                    return Some(stop);
+                }
                 if self.arrive(steps, options.all_errors) {
                     return None;
-                }
-                let progress = || {
-                    let bound = Some(u32::from(self.layer));
-                    let states = self.store.len();
-                    let transitions = states + self.report.matched;
-                    let now = Progress { states, transitions, bound, ..Progress::default() };
-                    (now, self.memory())
-                };
-                if let Some(stop) = budget.check(progress) {
-                    return Some(stop);
                 }
             }
             self.report.memory = self.report.memory.max(self.memory());
@@ -300,8 +313,11 @@ impl<S: TransitionSystem> Layers<'_, S> {
                     bad = bad.or(Some(Problem::Step { fault, owner: step.owner }));
                 }
                 if !step.dead {
-                    let mover = step.mover.min(u32::from(ANY) - 1) as u8;
-                    self.reach(out.state(index), hashes[index], mover, current, steps + 1);
+                    for mover in step.movers() {
+                        let mover = mover.min(u32::from(ANY) - 1) as u8;
+                        self.reach(out.state(index), hashes[index], mover, current, steps + 1);
+                    }
+                    self.report.transitions += 1;
                 }
                 index += 1;
             }
@@ -326,7 +342,6 @@ impl<S: TransitionSystem> Layers<'_, S> {
             self.report.state_bytes = self.report.state_bytes.max(state.len() as u64);
             self.room += push(&mut self.later, steps, item(handle, mover) | CHARGED);
         } else {
-            self.report.matched += 1;
             // Two layers on, everything has been taken. One layer on, what is left is queued; a pair
             // that comes there by a shorter way may still take its own steps first.
             if self.mask(handle, FIRED) & ALL != 0 || self.is_in(handle, QUEUED, mover) {

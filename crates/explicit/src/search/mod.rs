@@ -41,6 +41,27 @@ pub enum StoreKind {
     },
 }
 
+impl StoreKind {
+    /// Bytes that it takes at once.
+    pub fn bytes(self) -> u64 {
+        match self {
+            StoreKind::Exact | StoreKind::HashCompact => 0,
+            StoreKind::Bitstate { bytes, .. } => bytes,
+        }
+    }
+
+    /// Whether there is memory for it to begin with.
+    ///
+    /// ```
+    /// use selvedge_explicit::StoreKind;
+    /// assert!(StoreKind::Bitstate { bytes: 1 << 20, functions: 3 }.has_room());
+    /// assert!(!StoreKind::Bitstate { bytes: 1 << 60, functions: 3 }.has_room());
+    /// ```
+    pub fn has_room(self) -> bool {
+        crate::store::Lossy::has_room(self.bytes())
+    }
+}
+
 /// When to give up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {

@@ -111,6 +111,10 @@ pub(super) fn worklist<S: TransitionSystem>(
             out.clear();
             expand_all(system, &state, &mut out);
         }
+        if system.is_stopped() {
+            report.stopped = Some(Stop::Time);
+            break;
+        }
         let problem = |fault: Fault, owner| Problem::Step { fault, owner };
         let mut bad: Option<Problem> = None;
         if out.list.is_empty()
@@ -169,7 +173,7 @@ pub(super) fn worklist<S: TransitionSystem>(
             let now = Progress { states, transitions, bound: None, ..Progress::default() };
             (now, store.memory() + open.memory())
         };
-        if let Some(stop) = budget.check(progress) {
+        if let Some(stop) = budget.check(false, progress) {
             report.stopped = Some(stop);
             break;
         }

@@ -43,6 +43,17 @@ impl Lossy {
         Lossy::Bitstate { bits: vec![0; 1 << words], functions: functions.clamp(1, 32), set: 0 }
     }
 
+    /// Whether there is room for an array of so many bytes: in the machine as far as it tells, and for this process.
+    pub(crate) fn has_room(bytes: u64) -> bool {
+        let total = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+            let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+            line.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+        });
+        let Ok(words) = usize::try_from(bytes / 8) else { return false };
+        total.is_none_or(|kilobytes| bytes / 1024 <= kilobytes)
+            && Vec::<u64>::new().try_reserve_exact(words).is_ok()
+    }
+
     /// Adds a state together with a number (0, or a count of preemptions). Whether it seems new.
     pub(crate) fn insert(&mut self, state: &[u8], extra: u32) -> bool {
         let first = hash(state) ^ u64::from(extra).wrapping_mul(0xA24B_AED4_963E_E407).rotate_left(20);

@@ -50,6 +50,11 @@ fn part(stmt: &Stmt, number: usize) -> &Seq {
     }
 }
 
+/// Whether a statement does nothing but lead elsewhere.
+pub(super) fn is_jump(kind: &StmtKind) -> bool {
+    matches!(kind, StmtKind::Goto(_) | StmtKind::Break | StmtKind::Join)
+}
+
 impl<'m> Interpreter<'m> {
     fn sequence<'a>(&self, body: &'a Proctype, point: &Point) -> &'a Seq {
         let mut seq = &body.body;
@@ -65,21 +70,28 @@ impl<'m> Interpreter<'m> {
 
     /// Where control goes after the statement at a point.
     pub(super) fn after(&self, body: &Proctype, point: &Point) -> Option<Point> {
+        let next = self.behind(body, point)?;
+        self.rest(body, next, self.in_atomic(body, &Some(point.clone())))
+    }
+
+    /// What comes behind the statement at a point.
+    fn behind(&self, body: &Proctype, point: &Point) -> Option<Point> {
         let mut point = point.clone();
         loop {
             if point.at + 1 < self.sequence(body, &point).len() {
                 point.at += 1;
-                return self.rest(body, point);
+                return Some(point);
             }
             point = point.up()?;
             if matches!(self.statement(body, &point).kind, StmtKind::Do(_)) {
-                return self.rest(body, point);
+                return Some(point);
             }
         }
     }
 
-    /// Where control comes to rest on its way to a point: `goto`, `break` and `unless` are passed through.
-    pub(super) fn rest(&self, body: &Proctype, mut point: Point) -> Option<Point> {
+    /// Where control comes to rest on its way to a point: `goto`, `break` and `unless` are passed through. From within an
+    /// atomic sequence (`atomic`) it rests at the one that leads out of it.
+    pub(super) fn rest(&self, body: &Proctype, mut point: Point, atomic: bool) -> Option<Point> {
         for _ in 0..100_000 {
             let stmt = self.statement(body, &point);
             let watched = |label: &String| {
@@ -95,34 +107,40 @@ impl<'m> Interpreter<'m> {
             if stmt.labels.iter().any(watched) {
                 return Some(point);
             }
-            match &stmt.kind {
-                StmtKind::Goto(label) => point = self.find(&body.body, label, &Point::start())?,
-                StmtKind::Break => return self.leave(body, &point),
-                StmtKind::Unless(..) => point = point.within(0),
+            let next = match &stmt.kind {
+                StmtKind::Unless(..) => Some(point.within(0)),
+                kind if is_jump(kind) => self.leads(body, &point),
                 _ => return Some(point),
+            };
+            let inside = |point: Option<Point>| self.in_atomic(body, &point);
+            if atomic && inside(Some(point.clone())) && !inside(next.clone()) {
+                return Some(point);
             }
+            point = next?;
         }
         None
     }
 
-    /// Where a `break` or `goto` that is itself a step leads.
+    /// Where a jump that is itself a step leads.
     pub(super) fn jump(&self, body: &Proctype, point: &Point) -> Option<Point> {
-        match &self.statement(body, point).kind {
-            StmtKind::Goto(label) => self.rest(body, self.find(&body.body, label, &Point::start())?),
-            _ => self.leave(body, point),
-        }
+        let next = self.leads(body, point)?;
+        self.rest(body, next, false)
     }
 
-    /// Out of the innermost loop.
-    fn leave(&self, body: &Proctype, point: &Point) -> Option<Point> {
+    /// What a jump leads to; `break` to what comes behind the innermost loop.
+    fn leads(&self, body: &Proctype, point: &Point) -> Option<Point> {
+        match &self.statement(body, point).kind {
+            StmtKind::Goto(label) => return self.find(&body.body, label, &Point::start()),
+            StmtKind::Join => return self.behind(body, point),
+            _ => {}
+        }
         let mut point = point.clone();
         loop {
             point = point.up()?;
             if matches!(self.statement(body, &point).kind, StmtKind::Do(_)) {
-                break;
+                return self.behind(body, &point);
             }
         }
-        self.after(body, &point)
     }
 
     fn find(&self, seq: &Seq, label: &str, here: &Point) -> Option<Point> {
@@ -178,6 +196,9 @@ impl<'m> Interpreter<'m> {
     /// The escapes around a point, the outermost first: what each can begin with.
     pub(super) fn escapes(&self, body: &Proctype, point: &Point) -> Vec<Vec<Point>> {
         let mut list = Vec::new();
+        if let StmtKind::Join = self.statement(body, point).kind {
+            return list;
+        }
         let mut here = point.clone();
         while let Some(above) = here.up() {
             if matches!(self.statement(body, &above).kind, StmtKind::Unless(..)) && here.part() == 0 {

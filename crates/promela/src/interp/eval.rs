@@ -5,6 +5,9 @@ use crate::ast::{Access, Basic, ChanTest, Expr, ExprKind, Place, Proctype, RecvA
 use crate::parser::{apply_binary, apply_unary};
 use crate::trail::Numbers;
 
+/// A rendezvous channel is never looked into.
+pub(super) const POLLED: Trouble = Trouble::Error("a rendezvous channel is polled");
+
 impl<'m> Interpreter<'m> {
     /// The body of a process; `None` stands for the claim.
     pub(super) fn body(&self, state: &State, pid: Option<usize>) -> &'m Proctype {
@@ -179,6 +182,9 @@ impl<'m> Interpreter<'m> {
             }
             ExprKind::Poll { chan, anywhere, args } => {
                 let (_, chan) = self.chan(state, pid, chan)?;
+                if chan.capacity == 0 {
+                    return Err(POLLED);
+                }
                 i32::from(self.message(state, pid, chan, args, *anywhere)?.is_some())
             }
             ExprKind::Timeout => i32::from(self.timed_out(state)),

@@ -58,6 +58,8 @@ pub(crate) enum Trouble {
     Assertion,
     /// The trace does not have this message, or a notrace has it to its end: the step is taken all the same.
     Trace,
+    /// A message has another number of fields than its channel: the step is taken all the same.
+    Fields,
     /// Anything else: there is no next state.
     Error(&'static str),
 }
@@ -135,11 +137,11 @@ impl<'m> Interpreter<'m> {
         if let Some(claim) = self.claim {
             let body = &self.model.claims[claim];
             let locals = body.locals.iter().map(|var| self.zeros(var)).collect();
-            let point = self.rest(body, Point::start());
+            let point = self.rest(body, Point::start(), false);
             state.claim = Some(Process { ty: usize::MAX, point, locals, priority: 1, chans: 0 });
         }
         if let (true, Some((trace, _))) = (self.watch, &self.model.trace) {
-            state.event = self.rest(trace, Point::start());
+            state.event = self.rest(trace, Point::start(), false);
         }
         Ok(state)
     }
@@ -194,6 +196,8 @@ impl<'m> Interpreter<'m> {
                         values[at] = state.chans.len() as i32;
                     } else if let Some(init) = &var.init {
                         values[at] = basic.truncate(self.eval(state, pid, init)?);
+                    } else if let Some(&value) = var.elements.get(element) {
+                        values[at] = basic.truncate(value);
                     }
                 }
                 Type::Struct(number) => {
@@ -221,7 +225,7 @@ impl<'m> Interpreter<'m> {
             }
         }
         let pid = state.procs.len();
-        let (point, chans) = (self.rest(process, Point::start()), state.chans.len());
+        let (point, chans) = (self.rest(process, Point::start(), false), state.chans.len());
         state.procs.push(Process { ty, point, locals, priority: process.priority as i32, chans });
         for (index, var) in process.locals.iter().enumerate().skip(process.params) {
             self.create(state, Some(pid), index, var)?;

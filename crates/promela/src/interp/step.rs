@@ -1,5 +1,7 @@
 //! Steps: what a process can do next, and doing it.
 
+use super::control::is_jump;
+use super::eval::POLLED;
 use super::{Choice, END, Interpreter, Point, State, Trouble};
 use crate::ast::{Expr, ExprKind, Proctype, RecvArg, Seq, Stmt, StmtId, StmtKind};
 use crate::print::has_run;
@@ -65,7 +67,12 @@ impl<'m> Interpreter<'m> {
                 StmtKind::Send { chan, args, .. } => match self.chan(state, Some(pid), chan) {
                     Ok((index, target)) if target.capacity == 0 => {
                         // A handshake leaves an else executable, as in Spin.
-                        for partner in self.partners(state, pid, index, args) {
+                        let partners = self.partners(state, pid, index, args);
+                        if partners.is_empty() && args.len() != target.fields.len() {
+                            // What is wrong with the message is seen without a partner too.
+                            list.push(Choice { stmt: stmt.id, partner: None });
+                        }
+                        for partner in partners {
                             list.push(Choice { stmt: stmt.id, partner: Some(partner) });
                         }
                     }
@@ -105,10 +112,7 @@ impl<'m> Interpreter<'m> {
                 let before = list.len();
                 for place in group {
                     let stmt = self.statement(body, &place);
-                    if let StmtKind::Recv { chan: source, args, .. } = &stmt.kind
-                        && self.chan(state, Some(other), source).is_ok_and(|(index, _)| index == chan)
-                        && self.fits(state, Some(other), &message, args).unwrap_or(false)
-                    {
+                    if self.takes(state, Some(other), stmt, chan, &message) {
                         list.push((other, stmt.id));
                     }
                 }
@@ -118,6 +122,23 @@ impl<'m> Interpreter<'m> {
             }
         }
         list
+    }
+
+    /// Whether a statement can begin with receiving a message that is offered on a channel.
+    fn takes(&self, state: &State, pid: Option<usize>, stmt: &Stmt, chan: usize, message: &[i32]) -> bool {
+        match &stmt.kind {
+            StmtKind::Recv { chan: source, keep: false, args, .. } => {
+                self.chan(state, pid, source).is_ok_and(|(index, _)| index == chan)
+                    && self.fits(state, pid, message, args).unwrap_or(false)
+            }
+            StmtKind::If(options) | StmtKind::Do(options) => {
+                options.iter().any(|option| self.takes(state, pid, &option[0], chan, message))
+            }
+            StmtKind::DStep(body) | StmtKind::Atomic(body) | StmtKind::Block(body) => {
+                self.takes(state, pid, &body[0], chan, message)
+            }
+            _ => false,
+        }
     }
 
     fn build(&self, state: &State, pid: usize, chan: usize, args: &[Expr]) -> Result<Vec<i32>, Trouble> {
@@ -138,11 +159,15 @@ impl<'m> Interpreter<'m> {
             StmtKind::Expr(value) if has_run(&value.kind) => true,
             StmtKind::Expr(value) => self.eval(state, pid, value)? != 0,
             StmtKind::Send { chan, .. } => {
+                // Within a d_step a rendezvous is tried, and goes wrong.
                 let (_, chan) = self.chan(state, pid, chan)?;
-                chan.messages.len() < chan.capacity
+                chan.capacity == 0 || chan.messages.len() < chan.capacity
             }
-            StmtKind::Recv { chan, anywhere, args, .. } => {
+            StmtKind::Recv { chan, anywhere, keep, args } => {
                 let (_, chan) = self.chan(state, pid, chan)?;
+                if chan.capacity == 0 && *keep {
+                    return Err(POLLED);
+                }
                 self.message(state, pid, chan, args, *anywhere)?.is_some()
             }
             StmtKind::If(options) | StmtKind::Do(options) => {
@@ -224,15 +249,24 @@ impl<'m> Interpreter<'m> {
             let message = self.build(state, pid, index, args)?;
             let place = self.locate_choice(state, other, waiting).ok_or(Trouble::Error("no partner"))?;
             let other_body = self.body(state, Some(other));
-            let StmtKind::Recv { args, keep, .. } = &self.statement(other_body, &place).kind else {
-                return Err(Trouble::Error("the partner does not receive"));
-            };
             state.procs[pid].point = self.after(body, &point);
             let mut trouble = self.observe(state, true, index, &message)?;
-            if !keep {
-                trouble = trouble.or(self.observe(state, false, index, &message)?);
+            trouble = trouble.or(self.observe(state, false, index, &message)?);
+            trouble = trouble.or((args.len() != message.len()).then_some(Trouble::Fields));
+            match &self.statement(other_body, &place).kind {
+                StmtKind::Recv { args, .. } => self.take(state, Some(other), &message, args, &mut trouble)?,
+                StmtKind::DStep(body) => {
+                    let offer = Some((index, message));
+                    self.run_all(
+                        state,
+                        Some(other),
+                        body,
+                        &mut trouble,
+                        &mut Run { budget: LONGEST, offer },
+                    )?;
+                }
+                _ => return Err(Trouble::Error("the partner does not receive")),
             }
-            self.bind(state, Some(other), &message, args)?;
             let target = self.after(other_body, &place);
             let atomic = self.in_atomic(other_body, &Some(place)) && self.in_atomic(other_body, &target);
             state.procs[other].point = target;
@@ -242,7 +276,7 @@ impl<'m> Interpreter<'m> {
         let mut trouble = None;
         self.perform(state, Some(pid), stmt, &mut trouble)?;
         let target = match &stmt.kind {
-            StmtKind::Goto(_) | StmtKind::Break => self.jump(body, &point),
+            kind if is_jump(kind) => self.jump(body, &point),
             _ => self.after(body, &point),
         };
         let atomic = self.in_atomic(body, &Some(point)) && self.in_atomic(body, &target);
@@ -262,6 +296,24 @@ impl<'m> Interpreter<'m> {
         let body = self.body(state, Some(pid));
         let point = state.procs[pid].point.as_ref()?;
         self.groups(body, point).into_iter().flatten().find(|place| self.statement(body, place).id == name)
+    }
+
+    /// Stores a message where a receive wants it. Too few places for it are wrong, and too many end the step.
+    fn take(
+        &self,
+        state: &mut State,
+        pid: Option<usize>,
+        message: &[i32],
+        args: &[RecvArg],
+        trouble: &mut Option<Trouble>,
+    ) -> Result<(), Trouble> {
+        if args.len() > message.len() {
+            return Err(Trouble::Error("a message has fewer fields"));
+        }
+        if args.len() < message.len() {
+            trouble.get_or_insert(Trouble::Fields);
+        }
+        self.bind(state, pid, message, args)
     }
 
     fn bind(
@@ -312,6 +364,12 @@ impl<'m> Interpreter<'m> {
             StmtKind::Send { chan, sorted, args } => {
                 let (index, _) = self.chan(state, pid, chan)?;
                 let message = self.build(state, pid.expect("a claim does not send"), index, args)?;
+                if state.chans[index].capacity == 0 {
+                    return Err(Trouble::Error("a rendezvous send within a d_step"));
+                }
+                if args.len() != message.len() {
+                    trouble.get_or_insert(Trouble::Fields);
+                }
                 let messages = &mut state.chans[index].messages;
                 let slot = if *sorted { messages.iter().position(|m| message < *m) } else { None };
                 messages.insert(slot.unwrap_or(messages.len()), message.clone());
@@ -328,11 +386,16 @@ impl<'m> Interpreter<'m> {
                     *trouble = trouble.take().or(seen);
                     state.chans[index].messages.remove(slot);
                 }
-                self.bind(state, pid, &message, args)?;
+                if *keep {
+                    if args.len() > message.len() {
+                        return Err(Trouble::Error("a message has fewer fields"));
+                    }
+                    return self.bind(state, pid, &message, args);
+                }
+                self.take(state, pid, &message, args, trouble)?;
             }
             StmtKind::DStep(body) => {
-                let mut budget = LONGEST;
-                self.run_all(state, pid, body, trouble, &mut budget)?;
+                self.run_all(state, pid, body, trouble, &mut Run { budget: LONGEST, offer: None })?;
             }
             _ => {}
         }
@@ -346,20 +409,20 @@ impl<'m> Interpreter<'m> {
         pid: Option<usize>,
         seq: &Seq,
         trouble: &mut Option<Trouble>,
-        budget: &mut u32,
+        run: &mut Run,
     ) -> Result<Leave, Trouble> {
         let mut index = 0;
         while index < seq.len() {
-            *budget = budget.checked_sub(1).ok_or(Trouble::Error("a d_step that does not end"))?;
+            run.spend()?;
             let stmt = &seq[index];
-            if !matches!(stmt.kind, StmtKind::Else) && !self.can_begin(state, pid, stmt)? {
+            if !matches!(stmt.kind, StmtKind::Else) && !self.can_go_on(state, pid, stmt, run)? {
                 return Err(Trouble::Error("block in d_step"));
             }
             let leave = match &stmt.kind {
-                StmtKind::If(options) => self.run_option(state, pid, options, trouble, budget)?,
+                StmtKind::If(options) => self.run_option(state, pid, options, trouble, run)?,
                 StmtKind::Do(options) => loop {
-                    *budget = budget.checked_sub(1).ok_or(Trouble::Error("a d_step that does not end"))?;
-                    match self.run_option(state, pid, options, trouble, budget)? {
+                    run.spend()?;
+                    match self.run_option(state, pid, options, trouble, run)? {
                         Leave::No => {}
                         Leave::Break => break Leave::No,
                         goto => break goto,
@@ -368,9 +431,14 @@ impl<'m> Interpreter<'m> {
                 StmtKind::Atomic(body)
                 | StmtKind::DStep(body)
                 | StmtKind::Block(body)
-                | StmtKind::Unless(body, _) => self.run_all(state, pid, body, trouble, budget)?,
+                | StmtKind::Unless(body, _) => self.run_all(state, pid, body, trouble, run)?,
                 StmtKind::Break => Leave::Break,
                 StmtKind::Goto(label) => Leave::Goto(label.clone()),
+                StmtKind::Recv { args, .. } if run.offer.is_some() => {
+                    let (_, message) = run.offer.take().expect("a message is offered");
+                    self.take(state, pid, &message, args, trouble)?;
+                    Leave::No
+                }
                 _ => {
                     self.perform(state, pid, stmt, trouble)?;
                     Leave::No
@@ -394,15 +462,23 @@ impl<'m> Interpreter<'m> {
         pid: Option<usize>,
         options: &[Seq],
         trouble: &mut Option<Trouble>,
-        budget: &mut u32,
+        run: &mut Run,
     ) -> Result<Leave, Trouble> {
         let is_else = |option: &&Seq| matches!(option[0].kind, StmtKind::Else);
         for option in options.iter().filter(|o| !is_else(o)).chain(options.iter().filter(is_else)) {
-            if self.can_begin(state, pid, &option[0])? {
-                return self.run_all(state, pid, option, trouble, budget);
+            if self.can_go_on(state, pid, &option[0], run)? {
+                return self.run_all(state, pid, option, trouble, run);
             }
         }
         Err(Trouble::Error("block in d_step"))
+    }
+
+    /// Whether a statement of a `d_step` can be executed: only a receive takes what is offered.
+    fn can_go_on(&self, state: &State, pid: Option<usize>, stmt: &Stmt, run: &Run) -> Result<bool, Trouble> {
+        match &run.offer {
+            Some((chan, message)) => Ok(self.takes(state, pid, stmt, *chan, message)),
+            None => self.can_begin(state, pid, stmt),
+        }
     }
 
     /// An expression that may start a process.
@@ -478,7 +554,7 @@ impl<'m> Interpreter<'m> {
         let mut trouble = None;
         self.perform(state, None, stmt, &mut trouble)?;
         let target = match &stmt.kind {
-            StmtKind::Goto(_) | StmtKind::Break => self.jump(body, &place),
+            kind if is_jump(kind) => self.jump(body, &place),
             _ => self.after(body, &place),
         };
         let ended = target.is_none();
@@ -489,6 +565,21 @@ impl<'m> Interpreter<'m> {
 
 /// Marks a state in which `timeout` is being worked out.
 const TIMEOUT_PROBE: i32 = -1;
+
+/// A `d_step` that is being executed.
+struct Run {
+    /// Statements that it may still take.
+    budget: u32,
+    /// The message that it begins with, in a handshake: the channel, the fields.
+    offer: Option<(usize, Vec<i32>)>,
+}
+
+impl Run {
+    fn spend(&mut self) -> Result<(), Trouble> {
+        self.budget = self.budget.checked_sub(1).ok_or(Trouble::Error("a d_step that does not end"))?;
+        Ok(())
+    }
+}
 
 enum Leave {
     No,

@@ -88,6 +88,18 @@ impl<'a> Lowerer<'a> {
         })
     }
 
+    /// Stores the elements of an array that lists them.
+    pub(super) fn listed(&mut self, var: VarRef, cell: Cell, at: u32, list: &[i32]) -> Result<Code, Refused> {
+        self.code(|l| {
+            let value = l.reg()?;
+            for (index, &element) in list.iter().enumerate() {
+                l.ops.push(Op::Const(value, element));
+                l.store_fixed(var, cell, at + (index * cell.size()) as u32, value);
+            }
+            Ok(())
+        })
+    }
+
     fn store_fixed(&mut self, var: VarRef, cell: Cell, at: u32, value: Reg) {
         self.ops.push(match var {
             VarRef::Global(_) => Op::StoreGlobal(value, cell, at),
@@ -110,14 +122,16 @@ impl<'a> Lowerer<'a> {
             }
             StmtKind::Expr(value) => (Kind::Plain, self.guard_code(value)?, none),
             StmtKind::Else => (Kind::Else, none, none),
-            StmtKind::Goto(_) | StmtKind::Break | StmtKind::Declare => (Kind::Plain, none, none),
+            StmtKind::Goto(_) | StmtKind::Break | StmtKind::Join | StmtKind::Declare => {
+                (Kind::Plain, none, none)
+            }
             StmtKind::Send { chan, sorted, args } => {
                 let guard = self.code(|l| l.send_values(chan, args))?;
                 (Kind::Send(args.len() as u8, *sorted), guard, none)
             }
             StmtKind::Recv { chan, anywhere, keep, args } => {
                 let guard = self.code(|l| l.recv_values(chan, args).map(|_| ()))?;
-                let pattern = self.pattern(args, *anywhere, *keep);
+                let pattern = self.pattern(args, *anywhere, *keep)?;
                 let effect = self.code(|l| {
                     l.registers = args.len() + 1;
                     l.bind(chan, args, 0)
@@ -125,15 +139,17 @@ impl<'a> Lowerer<'a> {
                 (Kind::Recv(pattern), guard, effect)
             }
             StmtKind::Event { send, chan, args } => {
-                let pattern = self.pattern(args, false, true);
+                let pattern = self.pattern(args, false, true)?;
                 (Kind::Event(*send, pattern), self.code(|l| l.recv_values(chan, args).map(|_| ()))?, none)
             }
             StmtKind::DStep(body) => {
+                self.offered = receives(&body[0]);
                 let guard = self.code(|l| {
                     let result = l.reg()?;
                     l.can_begin(&body[0], result)
                 })?;
                 let effect = self.code(|l| l.d_step(body))?;
+                self.offered = false;
                 (Kind::Plain, guard, effect)
             }
             _ => {
@@ -218,14 +234,19 @@ impl<'a> Lowerer<'a> {
         Ok(())
     }
 
-    fn pattern(&mut self, args: &[RecvArg], anywhere: bool, keep: bool) -> u16 {
+    fn pattern(&mut self, args: &[RecvArg], anywhere: bool, keep: bool) -> Result<u16, Refused> {
         let matches = args.iter().map(|arg| matches!(arg, RecvArg::Match(_))).collect();
         let pattern = Pattern { matches, anywhere, keep };
+        self.patience.spend(self.patterns.len())?;
         let number = self.patterns.iter().position(|p| *p == pattern).unwrap_or_else(|| {
             self.patterns.push(pattern);
             self.patterns.len() - 1
         });
-        number as u16
+        u16::try_from(number).map_err(|_| Refused {
+            at: Default::default(),
+            message: "there are too many kinds of receives".to_string(),
+            remedy: "receive alike fields alike",
+        })
     }
 
     fn address(&mut self, place: &Place) -> Result<Address, Refused> {
@@ -481,7 +502,7 @@ impl<'a> Lowerer<'a> {
             }
             ExprKind::Poll { chan, anywhere, args } => {
                 let base = self.recv_values(chan, args)?;
-                let pattern = self.pattern(args, *anywhere, true);
+                let pattern = self.pattern(args, *anywhere, true)?;
                 self.ops.push(Op::Poll(into, pattern, base));
             }
             ExprKind::Run { proc, args, priority } => {
@@ -621,7 +642,7 @@ impl<'a> Lowerer<'a> {
             }
             StmtKind::Recv { chan, anywhere, keep, args } => {
                 let base = self.recv_values(chan, args)?;
-                let pattern = self.pattern(args, *anywhere, *keep);
+                let pattern = self.pattern(args, *anywhere, *keep)?;
                 self.ops.push(Op::TestRecv(into, pattern, base));
             }
             StmtKind::If(options) | StmtKind::Do(options) => {
@@ -643,6 +664,19 @@ impl<'a> Lowerer<'a> {
                 self.can_begin(&body[0], into)?;
             }
             _ => self.ops.push(Op::Const(into, 1)),
+        }
+        let part = matches!(
+            stmt.kind,
+            StmtKind::If(_)
+                | StmtKind::Do(_)
+                | StmtKind::Atomic(_)
+                | StmtKind::DStep(_)
+                | StmtKind::Block(_)
+                | StmtKind::Unless(..)
+                | StmtKind::Recv { .. }
+        );
+        if self.offered && !part {
+            self.ops.push(Op::Alone(into));
         }
         self.registers = mark;
         Ok(())
@@ -688,10 +722,11 @@ impl<'a> Lowerer<'a> {
         self.stmt = stmt.id.0;
         context.labels.extend(stmt.labels.iter().map(|label| (label.clone(), self.ops.len() as u32)));
         let result = self.reg()?;
-        let blocks = !matches!(
-            stmt.kind,
-            StmtKind::Assign(..) | StmtKind::Assert(_) | StmtKind::Printf(..) | StmtKind::Else
-        );
+        let blocks = self.offered
+            || !matches!(
+                stmt.kind,
+                StmtKind::Assign(..) | StmtKind::Assert(_) | StmtKind::Printf(..) | StmtKind::Else
+            );
         if blocks {
             self.can_begin(stmt, result)?;
             match tentative {
@@ -712,7 +747,7 @@ impl<'a> Lowerer<'a> {
             }
             StmtKind::Recv { chan, anywhere, keep, args } => {
                 let base = self.recv_values(chan, args)?;
-                let pattern = self.pattern(args, *anywhere, *keep);
+                let pattern = self.pattern(args, *anywhere, *keep)?;
                 self.ops.push(Op::DoRecv(pattern, base));
                 self.bind(chan, args, base)?;
             }
@@ -774,6 +809,19 @@ impl<'a> Lowerer<'a> {
             self.ops[jump] = Op::Jump(end);
         }
         Ok(())
+    }
+}
+
+/// Whether a statement of a `d_step` can begin with a receive.
+pub(super) fn receives(stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Recv { .. } => true,
+        StmtKind::If(options) | StmtKind::Do(options) => options.iter().any(|option| receives(&option[0])),
+        StmtKind::Atomic(body)
+        | StmtKind::DStep(body)
+        | StmtKind::Block(body)
+        | StmtKind::Unless(body, _) => receives(&body[0]),
+        _ => false,
     }
 }
 

@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Lowerer, Refused};
+use super::{Lowerer, Patience, Refused};
 use crate::ast::{Proctype, Seq, Stmt, StmtKind};
 use crate::error::Pos;
 use crate::program::{Code, Kind, Op, Place, Trans};
@@ -31,6 +31,7 @@ struct Element<'a> {
 
 /// The control graph of a process.
 pub(super) struct Graph<'a> {
+    patience: &'a Patience<'a>,
     elements: Vec<Element<'a>>,
     labels: HashMap<&'a str, usize>,
     first: usize,
@@ -53,9 +54,14 @@ struct Around {
 }
 
 impl<'a> Graph<'a> {
-    pub(super) fn new(source: &'a Proctype, watched: HashSet<&'a str>) -> Result<Self, Refused> {
+    pub(super) fn new(
+        patience: &'a Patience<'a>,
+        source: &'a Proctype,
+        watched: HashSet<&'a str>,
+    ) -> Result<Self, Refused> {
         let end = Element { stmt: None, next: 0, atom: false, escapes: vec![], parts: vec![], out: 0 };
         let mut graph = Graph {
+            patience,
             elements: vec![end],
             labels: HashMap::new(),
             first: 0,
@@ -80,7 +86,8 @@ impl<'a> Graph<'a> {
                 stmt: Some(stmt),
                 next,
                 atom: around.atom,
-                escapes: around.escapes.clone(),
+                // Spin attaches no escapes to the end of a choice.
+                escapes: if let StmtKind::Join = stmt.kind { vec![] } else { around.escapes.clone() },
                 parts: Vec::new(),
                 out: around.out,
             });
@@ -114,20 +121,27 @@ impl<'a> Graph<'a> {
         if seq.is_empty() { around.after } else { base }
     }
 
-    /// Where control rests when it reaches an element.
-    fn resolve(&self, mut element: usize) -> Result<usize, Refused> {
+    /// Where control rests when it reaches an element. From within an atomic sequence (`atom`) it rests, as in Spin, at the
+    /// jump that leads out of it: a step of its own if a handshake has handed control over.
+    fn resolve(&self, mut element: usize, atom: bool) -> Result<usize, Refused> {
         for _ in 0..self.elements.len() + 1 {
+            self.patience.spend(1)?;
             let this = &self.elements[element];
             let rests = |label: &String| self.watched.contains(label.as_str()) || is_special(label);
             if this.stmt.is_some_and(|stmt| stmt.labels.iter().any(rests)) {
                 return Ok(element);
             }
-            element = match this.stmt.map(|stmt| &stmt.kind) {
+            let next = match this.stmt.map(|stmt| &stmt.kind) {
                 Some(StmtKind::Goto(label)) => self.labels[label.as_str()],
                 Some(StmtKind::Break) => this.out,
+                Some(StmtKind::Join) => this.next,
                 Some(StmtKind::Unless(..)) => this.parts[0],
                 _ => return Ok(element),
             };
+            if atom && this.atom && !self.elements[next].atom {
+                return Ok(element);
+            }
+            element = next;
         }
         let at = self.elements[element].stmt.map_or(self.at, |stmt| stmt.at);
         Err(Refused {
@@ -146,6 +160,7 @@ impl<'a> Graph<'a> {
         depth: u32,
     ) -> Result<(), Refused> {
         let this = &self.elements[element];
+        self.patience.spend(1)?;
         if depth > 400 {
             let at = this.stmt.map_or(self.at, |stmt| stmt.at);
             return Err(Refused { at, message: "nested too deep".to_string(), remedy: "" });
@@ -154,6 +169,7 @@ impl<'a> Graph<'a> {
             for (number, &first) in this.escapes.iter().enumerate() {
                 let mut list = Vec::new();
                 self.expand(first, number as u16 + 1, &mut list, depth + 1)?;
+                self.patience.spend(list.len() * (1 + out.len()))?;
                 // An escape guards the options of a composite as well: once is enough.
                 out.extend(list.into_iter().filter(|item| !out.contains(item)).collect::<Vec<_>>());
             }
@@ -173,6 +189,7 @@ impl<'a> Graph<'a> {
                 let (escapes, plain): (Vec<_>, Vec<_>) =
                     own.into_iter().partition(|(_, e)| escape == 0 && *e != 0);
                 // Escapes of inner blocks stay before everything else.
+                self.patience.spend(escapes.len() * (1 + out.len()))?;
                 let fresh: Vec<_> = escapes.into_iter().filter(|item| !out.contains(item)).collect();
                 out.extend(fresh);
                 out.extend(plain);
@@ -186,14 +203,15 @@ impl<'a> Graph<'a> {
     fn target(&self, element: usize) -> Result<usize, Refused> {
         let this = &self.elements[element];
         match this.stmt.map(|stmt| &stmt.kind) {
-            Some(StmtKind::Goto(label)) => self.resolve(self.labels[label.as_str()]),
-            Some(StmtKind::Break) => self.resolve(this.out),
-            _ => self.resolve(this.next),
+            Some(StmtKind::Goto(label)) => self.resolve(self.labels[label.as_str()], false),
+            Some(StmtKind::Break) => self.resolve(this.out, false),
+            Some(StmtKind::Join) => self.resolve(this.next, false),
+            _ => self.resolve(this.next, this.atom),
         }
     }
 
     fn discover(&mut self) -> Result<(), Refused> {
-        self.first = self.resolve(self.first)?;
+        self.first = self.resolve(self.first, false)?;
         self.order.push(self.first);
         self.number.insert(self.first, 0);
         let mut index = 0;
@@ -228,7 +246,7 @@ impl<'a> Graph<'a> {
     pub(super) fn labels(&self) -> HashMap<String, u16> {
         let located = self.labels.iter().filter_map(|(label, element)| {
             let resting = match self.elements[*element].stmt.map(|s| &s.kind) {
-                Some(StmtKind::Unless(..)) => self.resolve(*element).ok()?,
+                Some(StmtKind::Unless(..)) => self.resolve(*element, false).ok()?,
                 _ => *element,
             };
             Some(((*label).to_string(), *self.number.get(&resting)?))
@@ -304,6 +322,7 @@ impl<'a> Lowerer<'a> {
                 escape: 0,
                 stmt: crate::ast::StmtId(u32::MAX),
                 at: graph.at,
+                takes: false,
                 in_place: false,
                 safe: false,
             });
@@ -322,6 +341,7 @@ impl<'a> Lowerer<'a> {
             escape: 0,
             stmt: stmt.id,
             at: stmt.at,
+            takes: matches!(&stmt.kind, StmtKind::DStep(body) if super::code::receives(&body[0])),
             in_place,
             safe: false,
         })

@@ -110,6 +110,7 @@ impl<'a> Lowerer<'a> {
         }
         let ty = ChanType { capacity, fields, message, size };
         // Two declarations alike are one type; Spin numbers them apart, but nothing can tell.
+        self.patience.spend(self.chans.len())?;
         let number = match self.chans.iter().position(|known| *known == ty) {
             Some(number) => number,
             None => {
@@ -117,7 +118,7 @@ impl<'a> Lowerer<'a> {
                 self.chans.len() - 1
             }
         };
-        Ok(number as u16)
+        u16::try_from(number).map_err(|_| too_large(at))
     }
 
     pub(super) fn create_fields(
@@ -131,6 +132,9 @@ impl<'a> Lowerer<'a> {
         let mut offset = base;
         for field in &model.typedefs[typedef].fields {
             let (element, cell) = self.layout_of(field.ty);
+            if let (Some(cell), false) = (cell, field.elements.is_empty()) {
+                out.push(Create::Value(self.listed(var, cell, offset, &field.elements)?));
+            }
             for index in 0..field.array.unwrap_or(1) {
                 let at = offset + index * element as u32;
                 if let Some(init) = &field.chan {

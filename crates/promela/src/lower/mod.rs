@@ -4,6 +4,7 @@ mod code;
 mod flow;
 mod layout;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -22,10 +23,17 @@ pub(crate) struct Refused {
 }
 
 /// Compiles a model. With `claim`, the claim of that number moves along with it; with `watch`, its trace does.
-pub(crate) fn lower(model: Rc<Model>, claim: Option<usize>, watch: bool) -> Result<Program, Error> {
-    let mut lowerer = Lowerer::new(&model);
+pub(crate) fn lower(
+    model: Rc<Model>,
+    claim: Option<usize>,
+    watch: bool,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Program, Error> {
+    let patience = Patience { go_on, work: Cell::new(0), stopped: Cell::new(false) };
+    let mut lowerer = Lowerer::new(&model, &patience);
     let result = lowerer.program(claim, watch);
     match result {
+        _ if patience.stopped.get() => Err(Error::Stopped),
         Ok(()) => {
             let mut program = lowerer.finish(model.clone(), claim);
             crate::por::mark_safe(&mut program);
@@ -39,7 +47,31 @@ pub(crate) fn lower(model: Rc<Model>, claim: Option<usize>, watch: bool) -> Resu
     }
 }
 
+/// Units of work between two looks at whether to go on.
+const EVERY: usize = 1 << 20;
+
+/// Asks now and then whether to go on.
+struct Patience<'a> {
+    go_on: &'a dyn Fn() -> bool,
+    work: Cell<usize>,
+    stopped: Cell<bool>,
+}
+
+impl Patience<'_> {
+    /// Counts work; refuses to go on when it is told to stop.
+    fn spend(&self, work: usize) -> Result<(), Refused> {
+        let sum = self.work.get() + work;
+        self.work.set(sum % EVERY);
+        if sum >= EVERY && !(self.go_on)() {
+            self.stopped.set(true);
+            return Err(Refused { at: Pos::default(), message: "stopped".to_string(), remedy: "" });
+        }
+        Ok(())
+    }
+}
+
 pub(crate) struct Lowerer<'a> {
+    patience: &'a Patience<'a>,
     model: &'a Model,
     numbers: Numbers,
     /// The process types; then the claim and the trace, if they are checked.
@@ -67,12 +99,15 @@ pub(crate) struct Lowerer<'a> {
     registers: usize,
     /// The statement whose code is being made.
     stmt: u32,
+    /// In a `d_step` that can begin with a receive: nothing else begins while a message is offered.
+    offered: bool,
 }
 
 impl<'a> Lowerer<'a> {
-    fn new(model: &'a Model) -> Self {
+    fn new(model: &'a Model, patience: &'a Patience<'a>) -> Self {
         let priority = model.uses_priority;
         Lowerer {
+            patience,
             model,
             numbers: Numbers::of(model),
             sources: Vec::new(),
@@ -95,6 +130,7 @@ impl<'a> Lowerer<'a> {
             process: 0,
             registers: 0,
             stmt: 0,
+            offered: false,
         }
     }
 
@@ -111,7 +147,7 @@ impl<'a> Lowerer<'a> {
             .enumerate()
             .map(|(number, source)| {
                 let watched = self.model.remote_labels.iter().filter(|(proc, _)| *proc == number);
-                flow::Graph::new(source, watched.map(|(_, label)| label.as_str()).collect())
+                flow::Graph::new(self.patience, source, watched.map(|(_, label)| label.as_str()).collect())
             })
             .collect::<Result<_, _>>()?;
         self.wide = graphs.iter().any(|graph| graph.places() > 256);
@@ -171,6 +207,13 @@ impl<'a> Lowerer<'a> {
         } else if let Some(init) = &declared.init {
             let code = self.initial(var, declared, init)?;
             out.push(Create::Value(code));
+        } else if let (false, crate::ast::Type::Basic(basic)) = (declared.elements.is_empty(), declared.ty) {
+            out.push(Create::Value(self.listed(
+                var,
+                crate::program::Cell::of(basic),
+                slot,
+                &declared.elements,
+            )?));
         } else if let crate::ast::Type::Struct(number) = declared.ty {
             // Fields may have initial values and channels of their own.
             let element = self.layout_of(declared.ty).0 as u32;

@@ -11,13 +11,15 @@ use crate::lexer::{Tok, Token};
 
 /// Larger arrays are refused: a state would not fit.
 const LONGEST_ARRAY: i32 = 1 << 16;
+/// Processes that can run at a time, as in Spin.
+const MOST_PROCESSES: u32 = 255;
 /// Types that hold more numbers, or are nested deeper, are refused.
 const LARGEST_TYPE: usize = 1 << 16;
 const DEEPEST_TYPE: usize = 60;
 /// Inlines that expand to more tokens than this are not a model.
 const LONGEST_INLINED: usize = 500_000;
 
-impl Parser {
+impl Parser<'_> {
     pub(super) fn unit(&mut self) -> Parse<()> {
         // As in Spin, an arrow separates as a semicolon does.
         if self.accept(";") || self.accept("->") {
@@ -210,7 +212,10 @@ impl Parser {
         for token in inline.body.iter() {
             match token.word().and_then(|w| inline.params.iter().position(|p| p == w)) {
                 Some(place) => {
-                    tokens.extend(args[place].iter().cloned().map(|t| Token { line_start: false, ..t }))
+                    // The first stands where the parameter stood: a new line separates statements.
+                    let starts = |index: usize| index == 0 && token.line_start;
+                    let of_argument = args[place].iter().cloned().enumerate();
+                    tokens.extend(of_argument.map(|(n, t)| Token { line_start: starts(n), ..t }))
                 }
                 None => tokens.push(token.clone()),
             }
@@ -226,7 +231,10 @@ impl Parser {
         self.frames.push((Rc::new(tokens), 0));
         let frames = self.frames.len();
         self.returns.push(target);
+        self.calls += 1;
+        self.callers.push(self.calls);
         let body = self.nested(Self::block);
+        self.callers.pop();
         self.returns.pop();
         self.frames.truncate(frames - 1);
         self.call_end = (frames - 1, self.frames.last().expect("the caller's frame").1);
@@ -239,7 +247,12 @@ impl Parser {
         if self.accept_word("active") {
             active = 1;
             if self.accept("[") {
-                active = self.constant("the number of processes")?.clamp(0, 255) as u32;
+                active = self.constant("the number of processes")?.max(0) as u32;
+                if active > MOST_PROCESSES {
+                    let message =
+                        format!("{active} processes at the start, and at most {MOST_PROCESSES} can run");
+                    return self.fail_with(at, message, "start fewer");
+                }
                 self.expect("]")?;
             }
         }
@@ -250,6 +263,9 @@ impl Parser {
             other => return self.fail(at, format!("expected 'proctype', found '{other}'")),
         };
         let is_init = name == ":init:";
+        if self.model.procs.len() >= MOST_PROCESSES as usize {
+            return self.fail(at, format!("more than {MOST_PROCESSES} process types"));
+        }
         if self.model.procs.iter().any(|p| p.name == name) || self.globals.contains_key(name.as_str()) {
             self.note(at, format!("'{name}' is declared twice"), None);
         }
@@ -293,7 +309,7 @@ impl Parser {
                     if var.array.is_some() {
                         self.note(var.at, "an array cannot be a parameter", Some("make it global"));
                     }
-                    if var.init.is_some() || var.chan.is_some() {
+                    if var.init.is_some() || var.chan.is_some() || !var.elements.is_empty() {
                         self.note(var.at, "a parameter has no initial value", None);
                     }
                     self.add_local(var);
@@ -332,7 +348,8 @@ impl Parser {
         self.temporaries += 1;
         let name = format!("loop counter {}", self.temporaries);
         let ty = Type::Basic(Basic::Int);
-        let var = Var { name, ty, array: None, init: None, chan: None, hidden: false, at };
+        let var =
+            Var { name, ty, array: None, init: None, elements: Vec::new(), chan: None, hidden: false, at };
         Place { var: VarRef::Local(self.add_local(var)), path: Vec::new(), at }
     }
 
@@ -403,9 +420,12 @@ impl Parser {
             }
             self.expect("]")?;
         }
-        let mut var = Var { name: name.to_string(), ty, array, init: None, chan: None, hidden, at };
+        let elements = Vec::new();
+        let mut var = Var { name: name.to_string(), ty, array, init: None, elements, chan: None, hidden, at };
         if self.accept("=") {
-            if self.peek().is("[") && self.peek_at(2).is("]")
+            if self.peek().is("{") {
+                var.elements = self.elements(&var)?;
+            } else if self.peek().is("[") && self.peek_at(2).is("]")
                 || self.peek().is("[") && ty == Type::Basic(Basic::Chan)
             {
                 if ty != Type::Basic(Basic::Chan) {
@@ -420,6 +440,27 @@ impl Parser {
             }
         }
         Ok(var)
+    }
+
+    /// The values of an array's elements: `{1, 2, 3}`. As in Spin, those that are too many are not used.
+    fn elements(&mut self, var: &Var) -> Parse<Vec<i32>> {
+        let (Some(length), Type::Basic(basic), true) =
+            (var.array, var.ty, var.ty != Type::Basic(Basic::Chan))
+        else {
+            let message = format!("'{}' is no array of numbers", var.name);
+            return self.fail_with(self.at(), message, "write a single value");
+        };
+        self.expect("{")?;
+        let mut list = Vec::new();
+        loop {
+            list.push(basic.truncate(self.constant("the value of an element")?));
+            if !self.accept(",") {
+                break;
+            }
+        }
+        self.expect("}")?;
+        list.truncate(length as usize);
+        Ok(list)
     }
 
     fn channel(&mut self) -> Parse<ChanInit> {
@@ -488,6 +529,10 @@ impl Parser {
                 self.model.globals.push(var);
             } else {
                 let as_step = (self.started || self.scopes.len() > 1) && var.chan.is_none();
+                if as_step && !var.elements.is_empty() {
+                    let remedy = "declare the array at the beginning of the process";
+                    return self.fail_with(at, "the elements of an array cannot be listed here", remedy);
+                }
                 let init = if as_step { var.init.take() } else { None };
                 let index = self.add_local(var);
                 if as_step {

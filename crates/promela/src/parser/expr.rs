@@ -10,7 +10,7 @@ use crate::lexer::Tok;
 /// More operators in a row than this are not a model, and would exhaust the stack.
 const LONGEST_CHAIN: u32 = 500;
 
-impl Parser {
+impl Parser<'_> {
     pub(super) fn expression(&mut self) -> Parse<Expr> {
         self.binary(0)
     }

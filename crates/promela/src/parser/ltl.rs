@@ -5,7 +5,7 @@ use crate::ast::{Formula, Ltl};
 use crate::error::Pos;
 use crate::lexer::Tok;
 
-impl Parser {
+impl Parser<'_> {
     pub(super) fn ltl_block(&mut self, at: Pos) -> Parse<()> {
         let name = if self.peek().is("{") {
             format!("ltl_{}", self.model.ltl.len())

@@ -5,6 +5,7 @@
 
 mod decl;
 mod expr;
+mod labels;
 mod ltl;
 mod stmt;
 
@@ -18,6 +19,7 @@ use crate::ast::{Model, MtypeSet, Place, Proctype, StmtId, VarRef};
 use crate::error::{Diagnostic, Error, Files, Pos};
 use crate::lexer::{Tok, Token};
 use crate::preprocess::preprocess;
+use crate::reading::Reading;
 
 /// Reads a model. `directory` is where `#include` looks; `definitions` are `NAME` or `NAME=VALUE`.
 ///
@@ -34,16 +36,38 @@ pub fn parse(
     directory: Option<&Path>,
     definitions: &[String],
 ) -> Result<Model, Error> {
-    let source = preprocess(text, name, directory, definitions)?;
-    let mut parser = Parser::new(source.tokens, source.files, source.errors);
+    parse_with(text, name, directory, &Reading { definitions, ..Reading::default() })
+}
+
+/// Reads a model as [`parse`] does, with all that can be chosen.
+///
+/// # Errors
+/// Every error in the text, with its line and column.
+pub fn parse_with(
+    text: &str,
+    name: &str,
+    directory: Option<&Path>,
+    reading: &Reading<'_>,
+) -> Result<Model, Error> {
+    let source = preprocess(text, name, directory, reading)?;
+    let mut parser = Parser::new(source.tokens, source.files, source.errors, reading.go_on);
     parser.model();
+    if parser.stopped {
+        return Err(Error::Stopped);
+    }
     if parser.errors.is_empty() {
         parser.model.statements = parser.next_stmt;
-        Ok(parser.model)
-    } else {
-        parser.errors.truncate(MOST_ERRORS);
-        Err(Error::Model(parser.errors))
+        return Ok(parser.model);
     }
+    parser.errors.truncate(MOST_ERRORS);
+    if source.private {
+        for error in &mut parser.errors {
+            error.message = "this is not Promela".to_string();
+            error.remedy =
+                Some("rename included files to .pml or .h to have their text in errors".to_string());
+        }
+    }
+    Err(Error::Model(parser.errors))
 }
 
 /// More errors than this are not worth reading.
@@ -121,7 +145,12 @@ struct Inline {
     body: Rc<Vec<Token>>,
 }
 
-pub(crate) struct Parser {
+pub(crate) struct Parser<'a> {
+    /// Asked now and then whether to go on.
+    go_on: &'a dyn Fn() -> bool,
+    /// Tokens read; and whether the user did not want to go on.
+    read: usize,
+    stopped: bool,
     /// Texts being read: the model, and the bodies of inlines being expanded within it.
     frames: Vec<(Rc<Vec<Token>>, usize)>,
     errors: Vec<Diagnostic>,
@@ -147,6 +176,9 @@ pub(crate) struct Parser {
     in_trace: bool,
     /// Where the inlines being expanded return their values to, the innermost last.
     returns: Vec<Option<Place>>,
+    /// The calls of inlines being expanded, the innermost last, by number; and how many there were.
+    callers: Vec<u32>,
+    calls: u32,
     /// Where the last call of an inline ended: the number of texts being read, and the place in the last.
     call_end: (usize, usize),
     /// Tokens that inlines were expanded to.
@@ -155,8 +187,11 @@ pub(crate) struct Parser {
     extents: Vec<(usize, usize)>,
 }
 
-impl Parser {
-    fn new(tokens: Vec<Token>, files: Files, errors: Vec<Diagnostic>) -> Self {
+/// Tokens between two looks at whether to go on.
+const EVERY: usize = 1 << 12;
+
+impl<'a> Parser<'a> {
+    fn new(tokens: Vec<Token>, files: Files, errors: Vec<Diagnostic>, go_on: &'a dyn Fn() -> bool) -> Self {
         let mut proc_names = HashMap::new();
         let mut count = 0;
         for pair in tokens.windows(2) {
@@ -171,6 +206,9 @@ impl Parser {
         }
         let model = Model { files, mtypes: vec![MtypeSet::default()], ..Model::default() };
         Parser {
+            go_on,
+            read: 0,
+            stopped: false,
             frames: vec![(Rc::new(tokens), 0)],
             errors,
             model,
@@ -188,6 +226,8 @@ impl Parser {
             in_ltl: false,
             in_trace: false,
             returns: Vec::new(),
+            callers: Vec::new(),
+            calls: 0,
             call_end: (0, 0),
             inlined: 0,
             extents: Vec::new(),
@@ -205,6 +245,12 @@ impl Parser {
 
     fn next(&mut self) -> Token {
         let token = self.peek().clone();
+        self.read += 1;
+        if self.read.is_multiple_of(EVERY) && !(self.go_on)() {
+            // Everything ends at the end of the text.
+            self.stopped = true;
+            self.frames.iter_mut().for_each(|(tokens, index)| *index = tokens.len() - 1);
+        }
         let (tokens, index) = self.frames.last_mut().expect("the model's frame stays");
         if *index + 1 < tokens.len() {
             *index += 1;
@@ -321,6 +367,9 @@ impl Parser {
             }
         }
         for start in later {
+            if self.stopped {
+                return;
+            }
             self.frames[0].1 = start;
             self.depth = 0;
             let _ = self.late_unit();
@@ -340,6 +389,7 @@ impl Parser {
         self.in_ltl = false;
         self.in_trace = false;
         self.returns.clear();
+        self.callers.clear();
     }
 
     fn skip_unit(&mut self) {
@@ -426,7 +476,7 @@ impl Parser {
         self.scopes.clear();
         let mut process = self.current.take().expect("a process is being read");
         process.body = body;
-        self.check_labels(&process);
+        self.resolve_labels(&mut process);
         process
     }
 }

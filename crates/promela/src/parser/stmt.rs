@@ -1,10 +1,10 @@
 //! Statements and sequences.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::{Parse, Parser};
 use crate::ast::{
-    Access, Basic, Binary, Exclusive, Expr, ExprKind, Place, Proctype, RecvArg, Seq, Stmt, StmtKind, Type,
+    Access, Basic, Binary, Exclusive, Expr, ExprKind, Place, RecvArg, Seq, Stmt, StmtKind, Type,
 };
 use crate::error::Pos;
 use crate::lexer::{Tok, Token};
@@ -12,7 +12,7 @@ use crate::lexer::{Tok, Token};
 /// `select` over at most this many literal values is one choice, as in Spin.
 const WIDEST_SELECT: i32 = 32;
 
-impl Parser {
+impl Parser<'_> {
     /// Statements up to something that closes a sequence.
     pub(super) fn sequence(&mut self) -> Parse<Seq> {
         let mut list = Vec::new();
@@ -114,7 +114,7 @@ impl Parser {
         let mut labels = Vec::new();
         while self.peek().word().is_some() && self.peek_at(1).is(":") && !self.peek().is_word("else") {
             let label = self.new_name("a label")?;
-            labels.push(label.to_string());
+            labels.push(self.label_here(&label));
             self.next();
             let token = self.peek();
             if token.is("}") || token.is("::") || token.is_word("od") || token.is_word("fi") {
@@ -197,7 +197,9 @@ impl Parser {
             }
             "atomic" => {
                 self.next();
-                Ok(StmtKind::Atomic(self.block()?))
+                let mut body = self.block()?;
+                self.join(&mut body);
+                Ok(StmtKind::Atomic(body))
             }
             "d_step" => {
                 self.next();
@@ -215,7 +217,8 @@ impl Parser {
             }
             "goto" => {
                 self.next();
-                Ok(StmtKind::Goto(self.name("a label")?.to_string()))
+                let label = self.name("a label")?;
+                Ok(StmtKind::Goto(self.goto_here(&label)))
             }
             "break" => {
                 self.next();
@@ -248,6 +251,18 @@ impl Parser {
                 self.inline_call(&word, token.at, None)
             }
             _ => self.other_statement(),
+        }
+    }
+
+    /// Where a choice or an `unless` ends an atomic sequence, control leaves it at an element behind them, as in Spin.
+    fn join(&mut self, body: &mut Seq) {
+        match body.last_mut() {
+            Some(Stmt { kind: StmtKind::Block(inner), .. }) => self.join(inner),
+            Some(Stmt { kind: StmtKind::If(_) | StmtKind::Unless(..), at, .. }) => {
+                let join = self.make(StmtKind::Join, *at);
+                body.push(join);
+            }
+            _ => {}
         }
     }
 
@@ -635,51 +650,6 @@ impl Parser {
         let round = vec![self.make(StmtKind::Expr(guard), at), self.make(more, at)];
         let looping = self.make(StmtKind::Do(vec![leave, round]), at);
         Ok(vec![first, looping])
-    }
-
-    /// Every `goto` has its label, every `break` its loop, and no label stands twice.
-    pub(super) fn check_labels(&mut self, process: &Proctype) {
-        let mut labels = HashSet::new();
-        let mut uses = Vec::new();
-        collect(&process.body, false, &mut labels, &mut uses, &mut |at, message| {
-            let location = self.model.files.location(at);
-            self.errors.push(crate::error::Diagnostic { location, message, remedy: None });
-        });
-        for (name, at) in uses {
-            if !labels.contains(name) {
-                self.note(at, format!("no label '{name}' in '{}'", process.name), None);
-            }
-        }
-    }
-}
-
-fn collect<'a>(
-    seq: &'a Seq,
-    in_loop: bool,
-    labels: &mut HashSet<&'a str>,
-    uses: &mut Vec<(&'a str, Pos)>,
-    error: &mut impl FnMut(Pos, String),
-) {
-    for statement in seq {
-        for label in &statement.labels {
-            if !labels.insert(label) {
-                error(statement.at, format!("the label '{label}' stands twice in this process"));
-            }
-        }
-        match &statement.kind {
-            StmtKind::Goto(name) => uses.push((name, statement.at)),
-            StmtKind::Break if !in_loop => error(statement.at, "'break' outside a loop".to_string()),
-            StmtKind::If(options) => options.iter().for_each(|o| collect(o, in_loop, labels, uses, error)),
-            StmtKind::Do(options) => options.iter().for_each(|o| collect(o, true, labels, uses, error)),
-            StmtKind::Atomic(s) | StmtKind::DStep(s) | StmtKind::Block(s) => {
-                collect(s, in_loop, labels, uses, error)
-            }
-            StmtKind::Unless(a, b) => {
-                collect(a, in_loop, labels, uses, error);
-                collect(b, in_loop, labels, uses, error);
-            }
-            _ => {}
-        }
     }
 }
 
