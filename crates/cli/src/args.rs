@@ -34,8 +34,12 @@ pub(crate) enum Command {
     #[command(after_help = STATUS, allow_negative_numbers = true)]
     Check(Check),
     /// Run a counterexample again, as `check --trace FILE` wrote it
+    ///
+    /// Only the schedule is taken from the counterexample: nothing is run, read or written that it names. The
+    /// program comes after `--`, and the options that the check had are given again; the report of the check ends
+    /// with the whole command.
     #[command(after_help = STATUS)]
-    Replay(Replay),
+    Replay(Box<Replay>),
     /// Print a result that `check --json FILE` wrote
     Report(Report),
     /// Compile C as gcc does, such that every access to memory can be checked: CC="selvedge cc"
@@ -60,7 +64,7 @@ pub(crate) struct Check {
     /// The arguments of the program, if it is an executable
     #[arg(last = true, value_name = "ARGUMENT")]
     pub(crate) arguments: Vec<String>,
-    /// Run one schedule of an executable: the token that a report gives
+    /// Run one schedule: the token that a report gives
     #[arg(long, value_name = "TOKEN")]
     pub(crate) replay: Option<Schedule>,
     #[command(flatten)]
@@ -182,6 +186,30 @@ impl Options {
         .collect()
     }
 
+    /// The options that matter to a single execution, as words of the command line.
+    pub(crate) fn of_an_execution(&self) -> impl Iterator<Item = String> {
+        const MATTER: [&str; 11] = [
+            "--race-mode",
+            "--allow-races",
+            "--goal",
+            "--threads",
+            "--max-steps",
+            "--stdin",
+            "--patience",
+            "--nondet",
+            "--exit-status",
+            "--no-claim",
+            "-D",
+        ];
+        self.words(|name| MATTER.contains(&name))
+    }
+
+    /// The options that were given and whose names are wanted, as words of the command line.
+    pub(crate) fn words(&self, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = String> {
+        let given = self.given().into_iter().filter(move |(name, _)| wanted(name));
+        given.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value))
+    }
+
     /// The options that were given, as they are written on the command line, with their values.
     pub(crate) fn given(&self) -> Vec<(&'static str, Option<String>)> {
         let flag = |name, on: bool| on.then_some((name, None));
@@ -253,8 +281,11 @@ pub(crate) struct Replay {
     /// The counterexample: a file that `selvedge check --trace FILE` or `--json FILE` wrote
     #[arg(value_name = "TRACE")]
     pub(crate) counterexample: PathBuf,
-    /// The program, if it is elsewhere than when it was checked
-    pub(crate) file: Option<PathBuf>,
+    /// What to run it on: the file that was checked, and the name of the test or the arguments of the program
+    #[arg(last = true, value_name = "FILE")]
+    pub(crate) program: Vec<String>,
+    #[command(flatten)]
+    pub(crate) options: Options,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -10,6 +10,7 @@ mod commands;
 mod frontend;
 mod output;
 mod progress;
+mod replay;
 mod value;
 
 use std::io::Write as _;

@@ -11,6 +11,7 @@ use selvedge_report::{Origin, Report, Style};
 
 use crate::args::Output;
 use crate::frontend::Checked;
+use crate::replay::from_trace;
 
 /// The exit status. The worst of several is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,7 +114,7 @@ impl Sink {
             }
             let command = match saved {
                 Some(path) if first.is_some_and(|first| std::ptr::eq(first, one)) => {
-                    Some(format!("selvedge replay {}", quote(&path.display().to_string())))
+                    from_trace(path, &one.origin)
                 }
                 _ => one.replay.clone(),
             };
@@ -170,6 +171,15 @@ pub(crate) fn quote(word: &str) -> String {
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_string();
     }
+    if word.chars().any(char::is_control) {
+        // What would do something to a terminal is shown.
+        let shown = |c: char| match c {
+            '\\' | '\'' => format!("\\{c}"),
+            c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+            c => c.to_string(),
+        };
+        return format!("$'{}'", word.chars().map(shown).collect::<String>());
+    }
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
@@ -179,7 +189,13 @@ mod tests {
 
     #[test]
     fn words_are_quoted_when_a_shell_would_split_them() {
-        for (word, expected) in [("a/b.rs", "a/b.rs"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''")] {
+        for (word, expected) in [
+            ("a/b.rs", "a/b.rs"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+            ("a\n'", r"$'a\u000a\''"),
+        ] {
             assert_eq!(quote(word), expected);
         }
     }

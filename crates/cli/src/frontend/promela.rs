@@ -12,7 +12,8 @@ use selvedge_report::{Origin, Report};
 
 use super::{Answer, Checked, FrontEnd, Request};
 use crate::args::{Options, Simulate};
-use crate::output::{Status, quote};
+use crate::output::Status;
+use crate::replay::from_token;
 use crate::value::Memory;
 
 pub(super) const FRONT_END: FrontEnd = FrontEnd {
@@ -47,7 +48,7 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     let options = options(given)?;
     let model = selvedge_promela::load(request.file, &given.define).map_err(|error| anyhow!("{error}"))?;
     let checked = match request.replay {
-        Some((schedule, _)) => selvedge_promela::replay(&model, options.claims, schedule),
+        Some(schedule) => selvedge_promela::replay(&model, options.claims, schedule),
         None => {
             let mut line = Line::start();
             selvedge_promela::check(&model, &options, &mut |progress| line.show(&progress))
@@ -59,16 +60,14 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     }
     let subject =
         request.file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let arguments = given.given().into_iter();
     let origin = Origin {
         file: request.file.display().to_string(),
         filter: None,
-        arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
+        arguments: given.words(|_| true).collect(),
         words: Vec::new(),
     };
-    let replay = checked.outcome.violation().map(|_| {
-        format!("selvedge check {} --trace trace.json; selvedge replay trace.json", quote(&origin.file))
-    });
+    let violation = checked.outcome.violation();
+    let replay = violation.map(|violation| from_token(&violation.schedule, given, &origin));
     let report = Report { subject, engine: "explicit".to_string(), outcome: checked.outcome };
     Ok(Answer { checked: vec![Checked { report, origin, replay, notes: None }], reservation: None })
 }

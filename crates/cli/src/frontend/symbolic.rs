@@ -12,6 +12,7 @@ use selvedge_symbolic::{Goal, Options, Pattern, Splitting, check, replay_schedul
 
 use super::{Answer, Checked, FrontEnd, Request};
 use crate::progress::Progress;
+use crate::replay::from_token;
 
 pub(super) const FRONT_END: FrontEnd = FrontEnd {
     name: "pushdown network",
@@ -32,7 +33,7 @@ fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
     let network = selvedge_boolean::read(&file, &text)?;
     let options = options(request, &network)?;
     let found = match request.replay {
-        Some((schedule, _)) => replay_schedule(&network, &options, schedule)?,
+        Some(schedule) => replay_schedule(&network, &options, schedule)?,
         None => {
             let line = Progress::start(format!("{file}: 1 context"));
             let interrupted = interrupts();
@@ -47,11 +48,10 @@ fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
             })?
         }
     };
-    let arguments = request.options.given().into_iter();
     let origin = Origin {
         file: file.clone(),
         filter: None,
-        arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
+        arguments: request.options.words(|_| true).collect(),
         words: Vec::new(),
     };
     let notes = (request.replay.is_none()).then(|| {
@@ -61,7 +61,9 @@ fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
         threads + &marked(&text, &found.outcome.statistics.lines)
     });
     let report = Report { subject: file, engine: "symbolic".into(), outcome: found.outcome };
-    let checked = vec![Checked { report, origin, replay: None, notes }];
+    let violation = report.outcome.violation();
+    let replay = violation.map(|violation| from_token(&violation.schedule, request.options, &origin));
+    let checked = vec![Checked { report, origin, replay, notes }];
     Ok(Answer { checked, reservation: None })
 }
 

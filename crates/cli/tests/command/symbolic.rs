@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::common::{Seen, fresh, run, selvedge};
+use crate::common::{Seen, fresh, replay, run, selvedge};
 
 fn corpus(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/symbolic").join(name);
@@ -104,8 +104,8 @@ fn a_configuration_is_looked_for_with_the_threads_that_exist() {
         let words = ["check", file, "--contexts", contexts, "--goal", goal, "--trace", trace];
         let seen = run(&words, 1);
         assert!(seen.out.contains("the configuration is reached"), "{goal}: {}", seen.out);
-        let seen = run(&["replay", trace], 1);
-        assert!(seen.out.contains("VIOLATED"), "{goal}: {}", seen.out);
+        let seen = replay(&seen, 1);
+        assert!(seen.out.contains("the configuration is reached"), "{goal}: {}", seen.out);
     }
     for (goal, status) in [
         ("sum = 1 | END | entry of add (amount = 1) | ", 0),
@@ -176,9 +176,12 @@ fn a_counterexample_replays() {
     let trace = trace.to_str().unwrap();
     for file in ["bluetooth_v3.bp", "created_threads.bp", "lock_order.bp"] {
         let file = corpus(file);
-        run(&["check", &file, "--contexts", "4", "--trace", trace], 1);
-        let seen = run(&["replay", trace], 1);
-        assert!(seen.out.contains("VIOLATED"), "{}", seen.out);
+        for words in [&["--trace", trace][..], &[]] {
+            let seen = run(&[&["check", &file, "--contexts", "4"], words].concat(), 1);
+            let kind = seen.out.lines().nth(2).unwrap().to_string();
+            let again = replay(&seen, 1);
+            assert!(again.out.starts_with("VIOLATED") && again.out.contains(&kind), "{}", again.out);
+        }
     }
 }
 
