@@ -202,7 +202,7 @@ fn run_process(
     let mut view = Automaton::untrimmed(edges, encoding.store.falsity(), BTreeMap::new());
     let mut saturations: Vec<Saturation> = Vec::new();
     for (number, (before, after)) in spans.iter().enumerate() {
-        let saturation = post_star(encoding, &view, &|_| false, &mut || true, true)?;
+        let saturation = post_star(encoding, &view, &|_| false, &mut || (), true)?;
         if let Some((next, _)) = spans.get(number + 1) {
             let leave = fixed(Block::Start, before)?.and(&fixed(Block::Now, after)?)?;
             let enter = fixed(Block::Start, after)?.and(&fixed(Block::Now, next)?)?;
