@@ -26,6 +26,8 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
 };
 
 fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
+    // Ctrl-C ends the search, so that it says what it has covered.
+    let stop = interrupts();
     let options = request.options;
     let strategy = strategy(request)?;
     let program = NativeProgram::open(request.file)?
@@ -73,8 +75,7 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         Some(schedule) => search.replay(&program, schedule),
         None => {
             let line = Progress::start(file.clone());
-            // Ctrl-C ends the search, so that it says what it has covered.
-            search.check(&program, Some(interrupts()), &mut |at| {
+            search.check(&program, Some(stop), &mut |at| {
                 let bound = at
                     .bound
                     .map_or_else(String::new, |(measure, bound)| format!("{}, ", measure.count(bound)));

@@ -1,7 +1,6 @@
 //! Promela: models, checked by the explicit engine.
 
 use std::io::{BufRead as _, Write as _};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use selvedge_report::{Origin, Report};
 
 use super::{Answer, Checked, FrontEnd, Request};
 use crate::args::{Options, Simulate};
+use crate::interrupt;
 use crate::output::Status;
 use crate::replay::from_token;
 use crate::value::Memory;
@@ -44,13 +44,14 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
 };
 
 fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
+    let stop = interrupt::stop();
     let given = request.options;
     let options = options(given)?;
     let model = selvedge_promela::load(request.file, &given.define).map_err(|error| anyhow!("{error}"))?;
     let checked = match request.replay {
         Some(schedule) => selvedge_promela::replay(&model, options.claims, schedule),
         None => {
-            let mut line = Line::start();
+            let mut line = Line::start(stop);
             selvedge_promela::check(&model, &options, &mut |progress| line.show(&progress))
         }
     };
@@ -122,15 +123,11 @@ fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
 /// The progress line: bound, states, rate.
 struct Line {
     bar: ProgressBar,
-    interrupted: Arc<AtomicBool>,
+    stop: &'static AtomicBool,
 }
 
 impl Line {
-    fn start() -> Self {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = interrupted.clone();
-        // A second front end cannot have set a handler; if one has, the search simply cannot be interrupted.
-        let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    fn start(stop: &'static AtomicBool) -> Self {
         let bar = if crate::progress::wanted() {
             let style =
                 ProgressStyle::with_template("{spinner} {msg} ({elapsed})").expect("a constant template");
@@ -140,14 +137,14 @@ impl Line {
         } else {
             ProgressBar::hidden()
         };
-        Line { bar, interrupted }
+        Line { bar, stop }
     }
 
     fn show(&mut self, progress: &Progress) -> bool {
         let bound = progress.bound.map_or(String::new(), |bound| format!("preemptions {bound}: "));
         let rate = progress.states as f64 / progress.elapsed.as_secs_f64().max(0.001);
         self.bar.set_message(format!("{bound}{} states, {rate:.0} a second", progress.states));
-        !self.interrupted.load(Ordering::Relaxed)
+        !self.stop.load(Ordering::Relaxed)
     }
 }
 

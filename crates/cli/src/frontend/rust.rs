@@ -14,6 +14,7 @@ use anyhow::{Context as _, anyhow, bail};
 use selvedge_report::Origin;
 
 use super::{Answer, Checked, FrontEnd, Request, STATELESS, strategy};
+use crate::interrupt::Interrupted;
 use crate::output::{Status, quote};
 use crate::progress;
 use process::Ended;
@@ -142,7 +143,7 @@ fn no_result(request: &Request<'_>, target: &Target, ended: &Ended) -> anyhow::E
     ended.show();
     let what = target.what();
     if ended.interrupted {
-        anyhow!("interrupted before a check of {what} ended, so there is no result; run it again")
+        Interrupted.into()
     } else if !ended.success {
         anyhow!(
             "{what} failed before a check ended ({}); see its output above and mend it first",

@@ -1,7 +1,6 @@
 //! Boolean programs and CPDS files, for the symbolic engine.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use anyhow::{anyhow, bail};
 use selvedge_boolean::EXTENSIONS;
@@ -11,6 +10,7 @@ use selvedge_symbolic::network::Network;
 use selvedge_symbolic::{Goal, Options, Pattern, Splitting, check, replay_schedule};
 
 use super::{Answer, Checked, FrontEnd, Request};
+use crate::interrupt;
 use crate::progress::Progress;
 use crate::replay::from_token;
 
@@ -27,6 +27,7 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
 };
 
 fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
+    let stop = interrupt::stop();
     let file = request.file.display().to_string();
     let text = std::fs::read_to_string(request.file)
         .map_err(|error| anyhow!("cannot read {file}: {error}; give a text file"))?;
@@ -36,7 +37,6 @@ fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
         Some(schedule) => replay_schedule(&network, &options, schedule)?,
         None => {
             let line = Progress::start(format!("{file}: 1 context"));
-            let interrupted = interrupts();
             check(&network, &options, &mut |at| {
                 line.say(format!(
                     "{file}: {}, {} view tuples, {} BDD nodes",
@@ -44,7 +44,7 @@ fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
                     at.tuples,
                     at.nodes
                 ));
-                interrupted.load(Ordering::Relaxed) == 0
+                !stop.load(Ordering::Relaxed)
             })?
         }
     };
@@ -86,19 +86,6 @@ fn options(request: &Request<'_>, network: &Network) -> anyhow::Result<Options> 
         Some(other) => bail!("--splitting {other} is not known; use lazy or eager"),
     };
     Ok(options)
-}
-
-/// Counts what Ctrl-C sends: the first lets the search say what it covered, the second ends everything.
-fn interrupts() -> Arc<AtomicU32> {
-    let count = Arc::new(AtomicU32::new(0));
-    let counted = count.clone();
-    // Another handler cannot have been set; if one has, the search simply cannot be interrupted.
-    let _ = ctrlc::set_handler(move || {
-        if counted.fetch_add(1, Ordering::Relaxed) > 0 {
-            std::process::exit(130);
-        }
-    });
-    count
 }
 
 /// Whether the limit on created threads mattered.
