@@ -262,7 +262,7 @@ impl<'s, 'a> Body<'s, 'a> {
         }
         self.name_statements(body)?;
         self.block(body, end)?;
-        // Falling off the end returns anything, as in the dialects that this is a superset of.
+        // Falling off the end returns anything, as in other tools.
         let inputs = self.procedure.results.clone();
         let results = (0..inputs.len() as u32).map(Expression::Input).collect();
         self.pop(end, inputs, results, "return");

@@ -145,3 +145,66 @@ end
     fails(text);
     holds(&text.replace("assert(!b0_0_eq_x)", "assert(!b1_1_eq_t)"));
 }
+
+/// As networks are published: symbols that no `PDA` counts, pops without a dash, and the first configuration and what is
+/// looked for in files of their own.
+const NETWORK: &str = "# s^I = 0|3,7
+4
+# the first thread
+PDA 3 4
+0 3 -> 1 9 4   # a call of what PDA does not count
+1 9 -> 2
+2 4 -> 3 4
+# the second
+PDA 7 7
+3 7 -> 0 21
+0 21 -> 0 -
+";
+
+#[test]
+fn networks_as_they_are_published() {
+    let network = selvedge_boolean::read_from("n.pds", NETWORK, ("n.init", "0|3,7\n")).unwrap();
+    let found = |goal: &str| {
+        let goal = Goal::Configuration(selvedge_boolean::goal(&network, "n.spec", goal).unwrap());
+        let outcome =
+            check(&network, &Options { goal, ..Options::default() }, &mut |_| true).unwrap().outcome;
+        outcome.violation().map(|violation| violation.contexts)
+    };
+    assert_eq!(found("0|3,7"), Some(Some(1)));
+    // What is on top, whatever is below.
+    assert_eq!(found("1|9,7"), Some(Some(1)));
+    assert_eq!(found("# after the return\n 3 | 4 , 7\n"), Some(Some(1)));
+    assert_eq!(found("0|4,21"), Some(Some(2)));
+    assert_eq!(found("0|4,-"), Some(Some(2)));
+    for never in ["1|9,21", "2|-,7", "3|4,-"] {
+        assert_eq!(found(never), None, "{never}");
+    }
+    for (goal, expected) in [
+        ("0|3", "n.spec:1:1: 1 stack symbols for 2 threads"),
+        ("0|3,3", "n.spec:1:5: P1 has no stack symbol 3"),
+        ("9|3,7", "n.spec:1:1: there is no global state 9"),
+        ("", "n.spec:1:1: expected a global state, found the end of the line"),
+        ("0|3,7\n0|3,7", "n.spec:2:1: expected nothing more"),
+        ("x|3,7", "n.spec:1:1: expected a global state, found `x`"),
+    ] {
+        let error = selvedge_boolean::goal(&network, "n.spec", goal).unwrap_err().to_string();
+        assert!(error.contains(expected), "{goal}\n{error}");
+    }
+    let error = selvedge_boolean::read_from("n.pds", NETWORK, ("n.init", "0|3,8")).unwrap_err().to_string();
+    assert!(error.contains("n.init:1:5: P1 has no stack symbol 8"), "{error}");
+}
+
+/// A goal that says what is on top of each stack is decided by what is visible, for every number of contexts.
+#[test]
+fn a_goal_of_tops_may_hold_for_every_number_of_contexts() {
+    let text = "2\nPDA 0 0\n0 0 -> 1 0 0\nPDA 1 1\n1 1 -> 0 1\nPDA 2 3\n";
+    let network = selvedge_boolean::read("grows.cpds", text).unwrap();
+    let goal = Goal::Configuration(selvedge_boolean::goal(&network, "--goal", "0|0,1,3").unwrap());
+    let report =
+        check(&network, &Options { goal, contexts: 9, ..Options::default() }, &mut |_| true).unwrap();
+    assert!(
+        report.outcome.guarantee().is_some_and(|guarantee| guarantee.complete),
+        "{:?}",
+        report.outcome.verdict
+    );
+}

@@ -107,9 +107,12 @@ pub(crate) struct Options {
     /// How to split the results of a context: lazy (as little as can be) or eager (for each value)
     #[arg(long, value_name = "NAME")]
     pub(crate) splitting: Option<String>,
-    /// Look for this label, not for failing assertions: NAME or PROCEDURE.NAME; or for a configuration: 'x = 1 | LABEL | LABEL'
+    /// Look for this label, not for failing assertions: NAME or PROCEDURE.NAME; or for a configuration: 'x = 1 | LABEL | LABEL', for a pushdown network also 'STATE|SYMBOL,SYMBOL' or a .spec file that has it
     #[arg(long, value_name = "LABEL")]
     pub(crate) goal: Option<String>,
+    /// The first configuration of a pushdown network: 'STATE|SYMBOL,SYMBOL', or a file that has it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) initial: Option<String>,
     /// Let at most N threads be created
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<u32>,
@@ -188,10 +191,11 @@ impl Options {
 
     /// The options that matter to a single execution, as words of the command line.
     pub(crate) fn of_an_execution(&self) -> impl Iterator<Item = String> {
-        const MATTER: [&str; 11] = [
+        const MATTER: [&str; 12] = [
             "--race-mode",
             "--allow-races",
             "--goal",
+            "--initial",
             "--threads",
             "--max-steps",
             "--stdin",
@@ -231,6 +235,7 @@ impl Options {
             flag("--allow-races", self.allow_races),
             value("--splitting", &self.splitting),
             value("--goal", &self.goal),
+            value("--initial", &self.initial),
             value("--threads", &self.threads),
             value("--max-executions", &self.max_executions),
             value("--max-steps", &self.max_steps),

@@ -363,7 +363,8 @@ impl<'a> Run<'a> {
     ) -> Fallible<Result<Option<Ended>, Error>> {
         let mut search = Search::new(encoding, self.options.splitting)?;
         // A configuration is more than what is visible of it.
-        let visible = self.options.converge && !matches!(self.options.goal, Goal::Configuration(_));
+        let visible = self.options.converge
+            && !matches!(&self.options.goal, Goal::Configuration(wanted) if !wanted.is_of_tops());
         let mut converging = if visible { Converging::new(encoding)? } else { None };
         // Writing out a configuration takes time in the bits of its globals, and there may be a thousand.
         const MOST_BITS: usize = 512;

@@ -1,5 +1,6 @@
 //! Boolean programs and CPDS files, for the symbolic engine.
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use anyhow::{anyhow, bail};
@@ -22,17 +23,27 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
         extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
     },
     filters: false,
-    options: &[&["--contexts", "--splitting", "--goal", "--threads", "--time", "--memory"]],
+    options: &[&["--contexts", "--splitting", "--goal", "--initial", "--threads", "--time", "--memory"]],
     check: run,
 };
 
 fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
     let stop = interrupt::stop();
     let file = request.file.display().to_string();
-    let text = std::fs::read_to_string(request.file)
-        .map_err(|error| anyhow!("cannot read {file}: {error}; give a text file"))?;
-    let network = selvedge_boolean::read(&file, &text)?;
-    let options = options(request, &network)?;
+    let text = read(request.file)?;
+    let network = match &request.options.initial {
+        None => selvedge_boolean::read(&file, &text)?,
+        Some(_) if !selvedge_boolean::is_cpds(&file) => {
+            bail!(
+                "--initial is for pushdown networks (.cpds, .pds); a Boolean program gives its globals first values"
+            )
+        }
+        Some(initial) => {
+            let (name, initial) = configuration(initial, "--initial")?;
+            selvedge_boolean::read_from(&file, &text, (&name, &initial))?
+        }
+    };
+    let options = options(request, &file, &network)?;
     let found = match request.replay {
         Some(schedule) => replay_schedule(&network, &options, schedule)?,
         None => {
@@ -67,7 +78,33 @@ fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
     Ok(Answer { checked, reservation: None })
 }
 
-fn options(request: &Request<'_>, network: &Network) -> anyhow::Result<Options> {
+fn read(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path)
+        .map_err(|error| anyhow!("cannot read {}: {error}; give a text file", path.display()))
+}
+
+/// A configuration of a pushdown network, given as it is or as a file, and what to call it in errors.
+fn configuration(given: &str, option: &str) -> anyhow::Result<(String, String)> {
+    if given.contains('|') {
+        return Ok((option.to_string(), given.to_string()));
+    }
+    let path = Path::new(given);
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok((given.to_string(), read(path)?)),
+        Ok(_) => bail!("{option} {given} is not a regular file; give one that has STATE|SYMBOL,SYMBOL"),
+        Err(error) => bail!("{option} {given}: {error}; give STATE|SYMBOL,SYMBOL, or a file that has it"),
+    }
+}
+
+/// Whether a goal is `STATE|SYMBOL,SYMBOL`, or a file with that.
+fn is_of_network(goal: &str) -> bool {
+    match goal.split_once('|') {
+        Some((state, _)) => state.trim().parse::<u64>().is_ok(),
+        None => goal.ends_with(".spec"),
+    }
+}
+
+fn options(request: &Request<'_>, file: &str, network: &Network) -> anyhow::Result<Options> {
     let given = request.options;
     let mut options = Options::default();
     options.contexts = given.contexts.unwrap_or(options.contexts);
@@ -75,9 +112,13 @@ fn options(request: &Request<'_>, network: &Network) -> anyhow::Result<Options> 
     options.time = given.time.map(|time| time.0);
     options.memory = given.memory.map_or(options.memory, |memory| memory.0);
     if let Some(goal) = &given.goal {
-        options.goal = match goal.contains('|') {
-            true => Goal::Configuration(Pattern::parse(network, goal)?),
-            false => Goal::Label(goal.clone()),
+        options.goal = if selvedge_boolean::is_cpds(file) && is_of_network(goal) {
+            let (name, goal) = configuration(goal, "--goal")?;
+            Goal::Configuration(selvedge_boolean::goal(network, &name, &goal)?)
+        } else if goal.contains('|') {
+            Goal::Configuration(Pattern::parse(network, goal)?)
+        } else {
+            Goal::Label(goal.clone())
         };
     }
     options.splitting = match given.splitting.as_deref() {

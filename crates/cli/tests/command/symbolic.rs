@@ -209,3 +209,38 @@ fn too_little_memory_is_inconclusive() {
     let seen = run(&["check", &corpus("vector_java5.bp"), "--contexts", "3", "--memory", "64K"], 3);
     assert!(seen.out.contains("INCONCLUSIVE") && seen.out.contains("--memory"), "{}", seen.out);
 }
+
+#[test]
+fn a_network_has_its_first_configuration_and_its_goal_in_files() {
+    let folder = fresh("symbolic-files");
+    let at = |name: &str| folder.join(name).to_str().unwrap().to_string();
+    std::fs::write(at("n.pds"), "2\nPDA 0 1\n0 0 -> 1 1\n1 1 -> 0 5\n").unwrap();
+    std::fs::write(at("n.init"), "1|1\n").unwrap();
+    std::fs::write(at("n.spec"), "0|5\n").unwrap();
+    let (net, init, spec) = (at("n.pds"), at("n.init"), at("n.spec"));
+    let trace = at("bug.json");
+    for goal in [spec.as_str(), "0|5", "state = 0 | P0.5", "state = 0 | 5 / ..."] {
+        for words in [&["--initial", init.as_str()][..], &["--initial", "1|1"]] {
+            let seen = run(&[&["check", &net, "--goal", goal, "--trace", &trace], words].concat(), 1);
+            assert!(
+                seen.out.contains("the configuration is reached") && seen.out.contains("1 step"),
+                "{seen:?}"
+            );
+            assert!(replay(&seen, 1).out.contains("the configuration is reached"));
+        }
+    }
+    // From the first symbol it is a step more.
+    assert!(run(&["check", &net, "--goal", "0|5"], 1).out.contains("2 steps"));
+    let program = corpus("bluetooth_v1.bp");
+    for (words, expected) in [
+        (["check", &net, "--goal", "0|6"], "--goal:1:3: P0 has no stack symbol 6"),
+        (["check", &net, "--goal", "nowhere.spec"], "--goal nowhere.spec: No such file"),
+        (["check", &net, "--initial", "/dev/zero"], "--initial /dev/zero is not a regular file"),
+        (["check", &net, "--initial", "7|0"], "--initial:1:1: there is no global state 7"),
+        (["check", &program, "--initial", "0|0"], "--initial is for pushdown networks"),
+        (["check", &program, "--goal", "0|0"], "expected `name = value`, found `0`"),
+    ] {
+        let seen = run(&words, 2);
+        assert!(seen.err.contains(expected), "{words:?}: {seen:?}");
+    }
+}
