@@ -76,7 +76,10 @@ pub(crate) fn levels(encoding: &Encoding, slots: &Slots, extent: &Extent) -> Fal
     let (mut too_many, mut deeper) = (false, false);
     if let Ok(interpreter) = Interpreter::new(&encoding.network, 0) {
         for first in interpreter.initial() {
-            written.extend(slots.original(encoding, &first.globals, &first.threads));
+            match slots.original(encoding, &first.globals, &first.threads, extent.limit) {
+                Some(originals) => written.extend(originals),
+                None => too_many = true,
+            }
         }
     }
     let mut levels = Vec::new();
