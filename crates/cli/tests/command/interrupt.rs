@@ -229,6 +229,7 @@ fn every_signal_ends_a_rust_program() {
 }
 
 #[test]
+#[ignore = "the default search looks at the flag too rarely: it takes up to some seconds"]
 fn every_signal_ends_the_default_search_of_a_rust_program() {
     rust("signals-rust-default", "cb-por");
 }
