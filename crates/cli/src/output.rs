@@ -165,17 +165,22 @@ pub(crate) fn style(to_stderr: bool) -> Style {
     Style { color: !plain, width: usize::from(term.size().1) }
 }
 
-/// A word as a shell reads it.
+/// Whether a character would not be seen, or would change how a terminal shows others.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// A word as a shell reads it, and as a terminal shows it.
 pub(crate) fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_string();
     }
-    if word.chars().any(char::is_control) {
-        // What would do something to a terminal is shown.
+    if word.chars().any(is_unseen) {
         let shown = |c: char| match c {
             '\\' | '\'' => format!("\\{c}"),
-            c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+            c if is_unseen(c) => format!("\\u{:04x}", u32::from(c)),
             c => c.to_string(),
         };
         return format!("$'{}'", word.chars().map(shown).collect::<String>());

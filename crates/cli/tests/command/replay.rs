@@ -103,8 +103,8 @@ fn a_trace_reads_and_writes_no_files() {
 fn what_a_trace_says_does_nothing_to_a_terminal_or_a_shell() {
     let folder = fresh("trace-words");
     let hidden = "a.pml\r\x1b[2K; rm -rf ~ 'b'";
-    let path = trace(&folder, hidden, None, &[], &[]);
-    refused(&path, r"-- $'a.pml\u000d\u001b[2K; rm -rf ~ \'b\''");
+    let path = trace(&folder, hidden, None, &[], &["\u{202e}lmp.b"]);
+    refused(&path, r"-- $'a.pml\u000d\u001b[2K; rm -rf ~ \'b\'' $'\u202elmp.b'");
     for arguments in [&["--no-such-option"][..], &["--help"], &["--json"]] {
         refused(&trace(&folder, "a.pml", None, arguments, &[]), "selvedge replay TRACE -- FILE");
     }
