@@ -19,7 +19,7 @@ pub(crate) struct Declaration {
     pub(crate) width: u32,
     /// The number of elements, of an array.
     pub(crate) length: Option<u32>,
-    /// What it is at first; anything, if not given.
+    /// What it is at first, in each frame if it is a local; anything, if not given.
     pub(crate) initial: Option<u64>,
 }
 

@@ -6,12 +6,18 @@
 //! pda     = "PDA" NUMBER NUMBER { rule }           a thread, and the first and last of its stack symbols
 //! rule    = state symbol "->" state symbol         a step
 //!         | state symbol "->" state symbol symbol  a push, the new top first
-//!         | state symbol "->" state "-"            a pop
+//!         | state symbol "->" state [ "-" ]        a pop
 //! initial = state "|" symbol { "," symbol }        optional: global state 0 and each first symbol otherwise
 //! ```
 //!
 //! One item a line; `#` begins a comment. The initial configuration may stand on any line after the threads it is
-//! about are known, or before them all.
+//! about are known, before them all, or in a text of its own. Rules may use symbols that the thread's `PDA` does not
+//! count: published networks do.
+//!
+//! A goal is written as an initial configuration is: the global state, and what is on top of each stack, with anything
+//! below; `-` for an empty one.
+
+use std::collections::HashMap;
 
 use selvedge_core::Location;
 use selvedge_symbolic::expression::{Expression, Place};
@@ -19,6 +25,7 @@ use selvedge_symbolic::network::{
     Assignment, Effect, Initial, Label, LabelId, Network, Procedure, ProcedureId, Process, Rule, Target,
     Variable,
 };
+use selvedge_symbolic::{FramePattern, Pattern, ThreadPattern};
 
 use crate::Error;
 use crate::lexer::At;
@@ -30,8 +37,13 @@ const MOST: u64 = 1 << 20;
 /// A word of a line, and the column where it begins.
 type Word<'a> = (&'a str, u32);
 
-/// The first configuration: where it stands, the global state, and the stack symbols.
-type First = (At, u64, Vec<(u64, At)>);
+/// A global state, and a stack symbol for each thread; `None` for an empty stack.
+#[derive(Clone)]
+struct Configuration {
+    at: At,
+    state: u64,
+    tops: Vec<(Option<u64>, At)>,
+}
 
 /// A line being read.
 struct Line<'a> {
@@ -56,6 +68,28 @@ impl<'a> Line<'a> {
         match word.and_then(|(word, _)| word.parse().ok()) {
             Some(number) => Ok((number, At { line: self.number, column: word.expect("it was parsed").1 })),
             None => self.expected(what, word),
+        }
+    }
+
+    /// `STATE | SYMBOL, SYMBOL`; a symbol may be `-`.
+    fn configuration(&mut self) -> Result<Configuration, Error> {
+        let (state, at) = self.number("a global state")?;
+        let mut tops = Vec::new();
+        let mut mark = "|";
+        loop {
+            match self.words.next() {
+                None if !tops.is_empty() => return Ok(Configuration { at, state, tops }),
+                Some((word, _)) if word == mark => {}
+                found => return self.expected(&format!("`{mark}`"), found),
+            }
+            tops.push(match self.words.as_slice().first() {
+                Some(&("-", column)) => {
+                    self.words.next();
+                    (None, At { line: self.number, column })
+                }
+                _ => self.number("a stack symbol, or `-`").map(|(symbol, at)| (Some(symbol), at))?,
+            });
+            mark = ",";
         }
     }
 
@@ -90,8 +124,18 @@ fn words(line: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// Reads a CPDS file.
-pub(crate) fn read(file: &str, text: &str) -> Result<Network, Error> {
+/// The lines of a text that say something.
+fn lines<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = Line<'a>> {
+    text.lines().enumerate().filter_map(move |(index, line)| {
+        let code = line.split('#').next().unwrap_or_default();
+        let words = words(code);
+        let end = code.trim_end().chars().count() as u32 + 1;
+        (!words.is_empty()).then(|| Line { file, number: index as u32 + 1, words: words.into_iter(), end })
+    })
+}
+
+/// Reads a CPDS file, and its first configuration from a text of its own, if there is one.
+pub(crate) fn read(file: &str, text: &str, initial: Option<(&str, &str)>) -> Result<Network, Error> {
     let mut reader = Reader {
         file,
         states: None,
@@ -100,19 +144,76 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Network, Error> {
         threads: Vec::new(),
         initial: None,
     };
-    for (index, line) in text.lines().enumerate() {
-        let code = line.split('#').next().unwrap_or_default();
-        let words = words(code);
-        if words.is_empty() {
-            continue;
-        }
-        let number = index as u32 + 1;
-        let end = code.trim_end().chars().count() as u32 + 1;
-        let is_initial = words.iter().any(|&(word, _)| word == "|");
-        let line = Line { file, number, words: words.into_iter(), end };
+    for line in lines(file, text) {
+        let is_initial = line.words.as_slice().iter().any(|&(word, _)| word == "|");
         reader.line(line, is_initial)?;
     }
+    if let Some((file, text)) = initial {
+        reader.initial = Some((file, alone(file, text)?));
+    }
     reader.finish()
+}
+
+/// The one configuration of a text.
+fn alone(file: &str, text: &str) -> Result<Configuration, Error> {
+    let mut lines = lines(file, text);
+    let nothing = || Line { file, number: 1, words: Vec::new().into_iter(), end: 1 };
+    let configuration = lines.next().unwrap_or_else(nothing).configuration()?;
+    match lines.next() {
+        None => Ok(configuration),
+        Some(mut line) => {
+            let found = line.words.next();
+            line.expected("nothing more: a configuration is one line", found)
+        }
+    }
+}
+
+/// Reads a goal for a network that [`read`] made.
+pub(crate) fn goal(network: &Network, file: &str, text: &str) -> Result<Pattern, Error> {
+    let Configuration { at, state, tops } = alone(file, text)?;
+    let [global] = &network.globals[..] else {
+        return meaning(
+            file,
+            at,
+            "this is a goal for a CPDS file",
+            "write `variable = value | stack | stack`",
+        );
+    };
+    if state >> global.width != 0 {
+        return meaning(file, at, format!("there is no global state {state}"), "give one that rules lead to");
+    }
+    if tops.len() != network.processes.len() {
+        return count(file, at, tops.len(), network.processes.len());
+    }
+    let mut threads = Vec::new();
+    for (process, (symbol, at)) in network.processes.iter().zip(tops) {
+        let own = network.label(process.entry).procedure;
+        let mut stack = Vec::new();
+        if let Some(symbol) = symbol {
+            let name = symbol.to_string();
+            let label = network.labels.iter().position(|label| label.procedure == own && label.name == name);
+            let Some(label) = label else { return unknown(file, at, &process.name, symbol) };
+            stack.push(FramePattern { label: LabelId(label as u32), locals: Vec::new() });
+        }
+        threads.push(ThreadPattern { registers: Vec::new(), open: !stack.is_empty(), stack });
+    }
+    Ok(Pattern { globals: vec![Some(state)], threads })
+}
+
+fn count<T>(file: &str, at: At, symbols: usize, threads: usize) -> Result<T, Error> {
+    let message = format!("{symbols} stack symbols for {threads} threads");
+    meaning(file, at, message, "give each thread one")
+}
+
+fn unknown<T>(file: &str, at: At, thread: &str, symbol: u64) -> Result<T, Error> {
+    let message = format!("{thread} has no stack symbol {symbol}");
+    meaning(file, at, message, "give one that its `PDA` or one of its rules names")
+}
+
+/// A thread's stack symbols.
+struct Thread {
+    first: u64,
+    labels: HashMap<u64, LabelId>,
 }
 
 struct Reader<'a> {
@@ -120,28 +221,15 @@ struct Reader<'a> {
     states: Option<u64>,
     width: u32,
     network: Network,
-    /// The first and last symbol of each thread, and the label of the first.
-    threads: Vec<(u64, u64, u32)>,
-    initial: Option<First>,
+    threads: Vec<Thread>,
+    /// The first configuration, and the file in which it is.
+    initial: Option<(&'a str, Configuration)>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn line(&mut self, mut line: Line<'_>, is_initial: bool) -> Result<(), Error> {
         if is_initial {
-            let (state, at) = line.number("a global state")?;
-            let mut tops = Vec::new();
-            let mut mark = "|";
-            loop {
-                match line.words.next() {
-                    None if !tops.is_empty() => break,
-                    Some((word, _)) if word == mark => {}
-                    found => return line.expected(&format!("`{mark}`"), found),
-                }
-                let (symbol, at) = line.number("a stack symbol")?;
-                tops.push((symbol, at));
-                mark = ",";
-            }
-            self.initial = Some((at, state, tops));
+            self.initial = Some((self.file, line.configuration()?));
             return Ok(());
         }
         let Some(states) = self.states else {
@@ -170,23 +258,35 @@ impl Reader<'_> {
             let message = format!("the symbols from {low} to {high} are none, or too many");
             return meaning(self.file, at, message, "give the first and the last, in this order");
         }
-        let id = ProcedureId(self.threads.len() as u32);
         let name = format!("P{}", self.threads.len());
         self.network.procedures.push(Procedure { name, locals: Vec::new() });
-        self.threads.push((low, high, self.network.labels.len() as u32));
-        for symbol in low..=high {
-            let location = None;
-            let name = symbol.to_string();
-            self.network.labels.push(Label { name, procedure: id, location, violation: None, blocks: false });
+        self.threads.push(Thread { first: low, labels: HashMap::new() });
+        (low..=high).try_for_each(|symbol| self.symbol((symbol, at)).map(drop))
+    }
+
+    /// A stack symbol of the last thread.
+    fn symbol(&mut self, (symbol, at): (u64, At)) -> Result<LabelId, Error> {
+        let thread = self.threads.last_mut().expect("a thread has begun");
+        if let Some(&label) = thread.labels.get(&symbol) {
+            return Ok(label);
         }
-        Ok(())
+        let labels = &mut self.network.labels;
+        if labels.len() as u64 >= MOST {
+            return meaning(self.file, at, "there are too many stack symbols", "use fewer");
+        }
+        let label = LabelId(labels.len() as u32);
+        let procedure = ProcedureId(self.network.procedures.len() as u32 - 1);
+        let name = symbol.to_string();
+        labels.push(Label { name, procedure, location: None, violation: None, blocks: false });
+        thread.labels.insert(symbol, label);
+        Ok(label)
     }
 
     fn rule(&mut self, mut line: Line<'_>, states: u64) -> Result<(), Error> {
-        let Some(&(low, high, first)) = self.threads.last() else {
+        if self.threads.is_empty() {
             let found = line.words.next();
             return line.expected("`PDA`, and the first and last stack symbol of a thread", found);
-        };
+        }
         let file = self.file;
         let state = |(state, at): (u64, At)| {
             if state < states {
@@ -195,31 +295,37 @@ impl Reader<'_> {
             let remedy = format!("they are numbered from 0 to {}", states - 1);
             meaning(file, at, format!("there is no global state {state}"), remedy)
         };
-        let symbol = |(symbol, at): (u64, At)| {
-            if (low..=high).contains(&symbol) {
-                return Ok(LabelId(first + (symbol - low) as u32));
-            }
-            let remedy = format!("those of this thread are {low} to {high}");
-            meaning(file, at, format!("there is no stack symbol {symbol}"), remedy)
-        };
         let number = line.number("a global state, or `PDA`")?;
         let at = number.1;
         let from_state = state(number)?;
-        let from = symbol(line.number("a stack symbol")?)?;
+        if let Some(&("-" | "-1", column)) = line.words.as_slice().first() {
+            let at = At { line: line.number, column };
+            let message = "this is a rule for an empty stack, and a thread with an empty stack has ended";
+            return meaning(
+                file,
+                at,
+                message,
+                "leave the rule out, or begin with a symbol that is never popped",
+            );
+        }
+        let from = self.symbol(line.number("a stack symbol")?)?;
         match line.words.next() {
             Some(("->", _)) => {}
             found => return line.expected("`->`", found),
         }
         let to_state = state(line.number("a global state")?)?;
-        let effect = if line.words.as_slice().first().is_some_and(|&(word, _)| word == "-") {
-            line.words.next();
-            Effect::Pop
-        } else {
-            let top = symbol(line.number("a stack symbol, or `-`")?)?;
-            if line.words.as_slice().is_empty() {
-                Effect::Step { to: top }
-            } else {
-                Effect::Push { callee: top, back: symbol(line.number("a stack symbol")?)? }
+        let effect = match line.words.as_slice().first() {
+            None => Effect::Pop,
+            Some(("-", _)) => {
+                line.words.next();
+                Effect::Pop
+            }
+            Some(_) => {
+                let top = self.symbol(line.number("a stack symbol, or `-`")?)?;
+                match line.words.as_slice().is_empty() {
+                    true => Effect::Step { to: top },
+                    false => Effect::Push { callee: top, back: self.symbol(line.number("a stack symbol")?)? },
+                }
             }
         };
         line.finished()?;
@@ -260,23 +366,30 @@ impl Reader<'_> {
             let remedy = "add `PDA` with its first and last stack symbol, and its rules";
             return meaning(self.file, nowhere, "there is no thread", remedy);
         }
-        let defaults = || self.threads.iter().map(|&(low, ..)| (low, nowhere)).collect();
-        let (at, state, tops) = self.initial.clone().unwrap_or_else(|| (nowhere, 0, defaults()));
+        let (file, first) = self.initial.take().unwrap_or_else(|| {
+            let tops = self.threads.iter().map(|thread| (Some(thread.first), nowhere)).collect();
+            (self.file, Configuration { at: nowhere, state: 0, tops })
+        });
+        let Configuration { at, state, tops } = first;
         if state >= states {
             let remedy = format!("they are numbered from 0 to {}", states - 1);
-            return meaning(self.file, at, format!("there is no global state {state}"), remedy);
+            return meaning(file, at, format!("there is no global state {state}"), remedy);
         }
         if tops.len() != self.threads.len() {
-            let message = format!("{} stack symbols for {} threads", tops.len(), self.threads.len());
-            return meaning(self.file, at, message, "give each thread one");
+            return count(file, at, tops.len(), self.threads.len());
         }
-        for (index, ((symbol, at), &(low, high, first))) in tops.into_iter().zip(&self.threads).enumerate() {
-            if !(low..=high).contains(&symbol) {
-                let message = format!("thread {index} has no stack symbol {symbol}");
-                return meaning(self.file, at, message, format!("it has {low} to {high}"));
-            }
-            let entry = LabelId(first + (symbol - low) as u32);
-            self.network.processes.push(Process { name: format!("P{index}"), entry });
+        for (index, ((symbol, at), thread)) in tops.into_iter().zip(&self.threads).enumerate() {
+            let name = format!("P{index}");
+            let Some(symbol) = symbol else {
+                return meaning(
+                    file,
+                    at,
+                    format!("{name} begins with an empty stack"),
+                    "leave the thread out",
+                );
+            };
+            let Some(&entry) = thread.labels.get(&symbol) else { return unknown(file, at, &name, symbol) };
+            self.network.processes.push(Process { name, entry });
         }
         let global = Variable { initial: Initial::Value(state), ..Variable::new("state", self.width) };
         self.network.globals.push(global);

@@ -41,10 +41,22 @@ impl At {
 }
 
 /// The longest first, so that the first that fits is the right one.
-const SIGNS: [&str; 36] = [
-    ":=", "==", "!=", "<=", ">=", "&&", "||", "=>", "<<", ">>", "(", ")", "[", "]", "{", "}", ",", ";", ":",
-    "?", "=", "<", ">", "!", "~", "&", "|", "^", "+", "-", "*", "'", ".", "@", "$", "%",
+const SIGNS: [&str; 37] = [
+    ":=", "==", "!=", "<>", "<=", ">=", "&&", "||", "=>", "<<", ">>", "(", ")", "[", "]", "{", "}", ",", ";",
+    ":", "?", "=", "<", ">", "!", "~", "&", "|", "^", "+", "-", "*", "'", ".", "@", "$", "%",
 ];
+
+/// Whether a character can stand in a name, after its first.
+pub(crate) fn is_of_name(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '$')
+}
+
+/// The length of a name in braces, with them: `{x==1}`, as SLAM calls predicates.
+fn quoted(rest: &str) -> Option<usize> {
+    let inside = rest.strip_prefix('{')?;
+    let length = inside.find(['{', '}', '\n'])?;
+    (length > 0 && inside[length..].starts_with('}')).then_some(length + 2)
+}
 
 /// Splits a text into tokens; the last is [`Token::End`].
 pub(crate) fn tokens(file: &str, text: &str) -> Result<Vec<(Token, At)>, Error> {
@@ -84,9 +96,12 @@ pub(crate) fn tokens(file: &str, text: &str) -> Result<Vec<(Token, At)>, Error> 
         let begin = at;
         let first = rest.chars().next().expect("the rest is not empty");
         if first.is_ascii_alphabetic() || first == '_' {
-            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+            let end = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
             tokens.push((Token::Word(rest[..end].to_string()), begin));
             advance(&mut rest, &mut at, end);
+        } else if let Some(length) = quoted(rest) {
+            tokens.push((Token::Word(rest[..length].to_string()), begin));
+            advance(&mut rest, &mut at, length);
         } else if first.is_ascii_digit() {
             let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
             let digits = &rest[..end];

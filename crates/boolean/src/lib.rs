@@ -19,6 +19,7 @@ mod lower;
 mod parser;
 mod scope;
 
+use selvedge_symbolic::Pattern;
 use selvedge_symbolic::network::Network;
 
 pub use error::Error;
@@ -39,8 +40,45 @@ pub const EXTENSIONS: [&str; 3] = ["bp", "cpds", "pds"];
 /// # Ok::<(), selvedge_boolean::Error>(())
 /// ```
 pub fn read(file: &str, text: &str) -> Result<Network, Error> {
-    if file.ends_with(".cpds") || file.ends_with(".pds") {
-        return cpds::read(file, text);
+    match is_cpds(file) {
+        true => cpds::read(file, text, None),
+        false => lower::lower(file, &parser::parse(file, text)?),
     }
-    lower::lower(file, &parser::parse(file, text)?)
+}
+
+/// Whether [`read`] reads a file with this name as a CPDS file.
+pub fn is_cpds(file: &str) -> bool {
+    file.ends_with(".cpds") || file.ends_with(".pds")
+}
+
+/// Reads a CPDS file whose first configuration is in a text of its own, with a name for errors.
+///
+/// # Errors
+/// As [`read`].
+///
+/// ```
+/// let text = "2\nPDA 0 1\n0 0 -> 1 1\n";
+/// let network = selvedge_boolean::read_from("two.cpds", text, ("two.init", "1|0"))?;
+/// assert_eq!(network.globals[0].initial, selvedge_symbolic::network::Initial::Value(1));
+/// # Ok::<(), selvedge_boolean::Error>(())
+/// ```
+pub fn read_from(file: &str, text: &str, (name, initial): (&str, &str)) -> Result<Network, Error> {
+    cpds::read(file, text, Some((name, initial)))
+}
+
+/// Reads a goal for a network that was read from a CPDS file: `STATE|SYMBOL,SYMBOL`, the global state and what is on top
+/// of each stack, with anything below; `-` for an empty stack. The text has a name for errors.
+///
+/// # Errors
+/// When the text is not that, or the network has no such state, thread or symbol.
+///
+/// ```
+/// let network = selvedge_boolean::read("two.cpds", "2\nPDA 0 1\n0 0 -> 1 1\n")?;
+/// let goal = selvedge_boolean::goal(&network, "two.spec", "1|1")?;
+/// assert_eq!(goal.globals, [Some(1)]);
+/// assert!(selvedge_boolean::goal(&network, "two.spec", "1|7").is_err());
+/// # Ok::<(), selvedge_boolean::Error>(())
+/// ```
+pub fn goal(network: &Network, name: &str, text: &str) -> Result<Pattern, Error> {
+    cpds::goal(network, name, text)
 }

@@ -24,7 +24,7 @@ pub(crate) fn lower(file: &str, program: &Program) -> Result<Network, Error> {
     let mut network = Network::default();
     let mut globals = HashMap::new();
     for global in &program.globals {
-        declare(file, global, &mut network.globals, &mut globals, Place::Global, global.initial)?;
+        declare(file, global, &mut network.globals, &mut globals, Place::Global)?;
     }
     let atomic = uses_atomic(program).then(|| {
         let hidden = Variable { hidden: true, ..Variable::new("atomic section", 1) };
@@ -79,9 +79,8 @@ fn declare(
     variables: &mut Vec<Variable>,
     names: &mut HashMap<String, Named>,
     place: fn(u32) -> Place,
-    initial: Option<u64>,
 ) -> Result<(), Error> {
-    let Declaration { name, at, width, length, .. } = declaration;
+    let Declaration { name, at, width, length, initial } = declaration;
     let first = place(variables.len() as u32);
     if names.insert(name.clone(), Named { first, width: *width, length: *length }).is_some() {
         let message = format!("`{name}` is declared twice");
@@ -112,7 +111,7 @@ impl<'a> Shared<'a> {
     fn declare_procedure(&mut self, procedure: &ast::Procedure) -> Result<HashMap<String, Named>, Error> {
         let (mut variables, mut names) = (Vec::new(), HashMap::new());
         for local in procedure.parameters.iter().chain(&procedure.locals) {
-            declare(self.file, local, &mut variables, &mut names, Place::Local, None)?;
+            declare(self.file, local, &mut variables, &mut names, Place::Local)?;
         }
         let id = ProcedureId(self.network.procedures.len() as u32);
         self.network.procedures.push(Procedure { name: procedure.name.clone(), locals: variables });
@@ -263,7 +262,7 @@ impl<'s, 'a> Body<'s, 'a> {
         }
         self.name_statements(body)?;
         self.block(body, end)?;
-        // Falling off the end returns anything, as in the dialects that this is a superset of.
+        // Falling off the end returns anything, as in other tools.
         let inputs = self.procedure.results.clone();
         let results = (0..inputs.len() as u32).map(Expression::Input).collect();
         self.pop(end, inputs, results, "return");
@@ -591,6 +590,13 @@ impl<'s, 'a> Body<'s, 'a> {
         at: LabelId,
         next: LabelId,
     ) -> Result<(), Error> {
+        if name == "print" && targets.is_empty() && !self.shared.procedures.contains_key(name) {
+            // What is printed is not part of an execution.
+            let mut lowering = self.lowering();
+            given.iter().try_for_each(|value| lowering.free_width(value).map(drop))?;
+            self.rule(at, Effect::Step { to: next }, Parts::default(), &statement.text);
+            return Ok(());
+        }
         let (index, procedure) = self.shared.procedure(name, statement.at)?;
         let results = &procedure.results;
         if !targets.is_empty() && targets.len() != results.len() {

@@ -6,11 +6,11 @@ use crate::Error;
 use crate::ast::{
     Declaration, Expression, Kind, Logical, Procedure, Process, Program, Statement, Target, Value,
 };
-use crate::lexer::{At, Token, tokens};
+use crate::lexer::{At, Token, is_of_name, tokens};
 
 /// Words that cannot be names. `lock`, `unlock`, `await`, `dead` and `process` can: programs of other dialects
 /// use them, and what follows tells which is meant.
-const KEYWORDS: [&str; 31] = [
+const KEYWORDS: [&str; 30] = [
     "decl",
     "void",
     "bool",
@@ -41,7 +41,6 @@ const KEYWORDS: [&str; 31] = [
     "false",
     "T",
     "F",
-    "enforce",
 ];
 
 /// Parses a program.
@@ -166,7 +165,7 @@ impl Parser<'_> {
     fn program(&mut self) -> Parsed<Program> {
         let mut program = Program::default();
         while self.is_word("decl") {
-            self.declaration(true, &mut program.globals)?;
+            self.declaration(&mut program.globals)?;
         }
         loop {
             if self.is_word("process") {
@@ -205,7 +204,7 @@ impl Parser<'_> {
         }
     }
 
-    fn declaration(&mut self, global: bool, into: &mut Vec<Declaration>) -> Parsed<()> {
+    fn declaration(&mut self, into: &mut Vec<Declaration>) -> Parsed<()> {
         self.word("decl")?;
         let width = self.width()?.unwrap_or(1);
         let all = self.list(|parser| {
@@ -222,7 +221,7 @@ impl Parser<'_> {
                 parser.sign("]")?;
             }
             let mut initial = None;
-            if global && parser.take_sign(":=") {
+            if parser.take_sign(":=") {
                 initial = match parser.next() {
                     Token::Number(number) => Some(number),
                     Token::Word(word) if word == "true" || word == "T" => Some(1),
@@ -314,10 +313,14 @@ impl Parser<'_> {
         self.word("begin")?;
         let mut locals = Vec::new();
         while self.is_word("decl") {
-            self.declaration(false, &mut locals)?;
+            self.declaration(&mut locals)?;
         }
-        if self.is_word("enforce") {
-            return self.fail("a statement (`enforce` is not part of the language; use `assume`)");
+        for word in ["enforce", "abortif"] {
+            let condition = !matches!(self.follows(), Token::Sign(":=" | "," | ":" | "[" | "("));
+            if self.is_word(word) && condition {
+                return self
+                    .fail(&format!("a statement (`{word}` is not part of the language; use `assume`)"));
+            }
         }
         let body = self.statements(&["end"])?;
         let end = self.at();
@@ -329,25 +332,43 @@ impl Parser<'_> {
     fn statements(&mut self, ends: &[&str]) -> Parsed<Vec<Statement>> {
         self.nested(|parser| {
             let mut all = Vec::new();
-            while !ends.iter().any(|end| parser.is_word(end)) {
+            loop {
+                while parser.take_sign(";") {}
+                if ends.iter().any(|end| parser.is_word(end)) {
+                    return Ok(all);
+                }
                 all.push(parser.statement()?);
             }
-            Ok(all)
         })
     }
 
     fn statement(&mut self) -> Parsed<Statement> {
         let mut labels = Vec::new();
-        while let (Token::Word(_), Some((Token::Sign(":"), _))) =
-            (self.token(), self.tokens.get(self.place + 1))
+        while matches!(self.token(), Token::Word(_) | Token::Number(_)) && *self.follows() == Token::Sign(":")
         {
-            labels.push(self.name("a label")?);
+            labels.push(self.label()?);
             self.sign(":")?;
         }
         let (at, begin) = (self.at(), self.place);
         let kind = self.kind()?;
         let text = self.source(begin, &kind);
         Ok(Statement { at, labels, kind, text })
+    }
+
+    /// A name or a number.
+    fn label(&mut self) -> Parsed<String> {
+        match *self.token() {
+            Token::Number(number) => {
+                self.next();
+                Ok(number.to_string())
+            }
+            _ => self.name("a label"),
+        }
+    }
+
+    /// The token after this one.
+    fn follows(&self) -> &Token {
+        &self.tokens[(self.place + 1).min(self.tokens.len() - 1)].0
     }
 
     /// The text of a statement, up to its condition if it has parts of its own.
@@ -374,7 +395,7 @@ impl Parser<'_> {
         for (index, word) in words.iter().enumerate() {
             let tight_before = matches!(word.as_str(), ";" | "," | ")" | "]" | "[");
             let after = index.checked_sub(1).map(|before| words[before].as_str());
-            let name = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            let name = |word: &str| word.chars().all(is_of_name) || word.starts_with('{');
             let call = word == "(" && after.is_some_and(|after| name(after) && !KEYWORDS.contains(&after));
             let tight_after = matches!(after, None | Some("(" | "[" | "!" | "~" | "'"));
             if !tight_before && !tight_after && !call {
@@ -387,7 +408,7 @@ impl Parser<'_> {
 
     fn kind(&mut self) -> Parsed<Kind> {
         let Token::Word(word) = self.token().clone() else { return self.fail("a statement") };
-        let follows = &self.tokens[(self.place + 1).min(self.tokens.len() - 1)].0;
+        let follows = self.follows();
         let name_follows = matches!(follows, Token::Word(_));
         let value_follows = !matches!(follows, Token::Sign(":=" | "," | "[" | ";"));
         let kind = match word.as_str() {
@@ -401,17 +422,17 @@ impl Parser<'_> {
                 self.next();
                 Kind::Goto(self.list(|parser| {
                     let at = parser.at();
-                    Ok((parser.name("a label")?, at))
+                    Ok((parser.label()?, at))
                 })?)
             }
             "return" => {
                 self.next();
                 Kind::Return(if self.is_sign(";") { Vec::new() } else { self.list(Self::expression)? })
             }
-            "assume" | "assert" => {
+            "assume" | "assert" | "constrain" => {
                 self.next();
                 let condition = self.expression()?;
-                if word == "assume" { Kind::Assume(condition) } else { Kind::Assert(condition) }
+                if word == "assert" { Kind::Assert(condition) } else { Kind::Assume(condition) }
             }
             "await" if value_follows => {
                 self.next();
@@ -429,7 +450,7 @@ impl Parser<'_> {
             "start_thread" => {
                 self.next();
                 if self.take_word("goto") {
-                    Kind::StartAt(self.name("a label")?)
+                    Kind::StartAt(self.label()?)
                 } else {
                     let procedure = self.name("`goto` and a label, or the name of a procedure")?;
                     Kind::Start { procedure, arguments: self.arguments()? }
@@ -581,7 +602,7 @@ impl Parser<'_> {
                 self.next();
                 Value::Number(number)
             }
-            Token::Sign("*") => {
+            Token::Sign("*" | "?") => {
                 self.next();
                 Value::Any
             }
@@ -649,7 +670,7 @@ fn level(sign: &str) -> Option<u32> {
         "|" => 3,
         "^" => 4,
         "&" => 5,
-        "==" | "=" | "!=" | "<=" | ">=" | "<" | ">" => 6,
+        "==" | "=" | "!=" | "<>" | "<=" | ">=" | "<" | ">" => 6,
         "<<" | ">>" => 7,
         "+" | "-" => 8,
         "*" => 9,
@@ -668,7 +689,7 @@ fn operator(sign: &str) -> Operator {
         "<<" => Operator::ShiftLeft,
         ">>" => Operator::ShiftRight,
         "=" | "==" => Operator::Equal,
-        "!=" => Operator::NotEqual,
+        "!=" | "<>" => Operator::NotEqual,
         "<" => Operator::Less,
         "<=" => Operator::LessEqual,
         _ => unreachable!("the table of levels has no other sign"),

@@ -49,6 +49,12 @@ impl Scope<'_> {
     pub(crate) fn find(&self, name: &str, at: At) -> Result<Named, Error> {
         match self.locals.get(name).or_else(|| self.globals.get(name)) {
             Some(named) => Ok(*named),
+            None if name.strip_suffix('$').is_some_and(|own| self.locals.contains_key(own)) => meaning(
+                self.file,
+                at,
+                format!("`{name}` is the variable of all other threads, and a thread has only its own"),
+                "make it a global, or make the abstraction without broadcasts",
+            ),
             None => meaning(
                 self.file,
                 at,
@@ -214,7 +220,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// An expression of whatever width it has.
-    fn free_width(&mut self, of: &ast::Expression) -> Result<Expression, Error> {
+    pub(crate) fn free_width(&mut self, of: &ast::Expression) -> Result<Expression, Error> {
         let width = match self.scope.natural(of)? {
             Some(width) => width,
             None => self.needed(of),

@@ -51,6 +51,16 @@ fn many_choices_at_once_are_as_cheap_as_none() {
     assert!(report.outcome.violation().is_some(), "{:?}", report.outcome.verdict);
 }
 
+/// Configurations are counted where they are few: the values of a local that nobody has given one are not.
+#[test]
+fn a_created_thread_with_a_wide_local_is_not_counted_value_by_value() {
+    let text = "decl g := 0;
+        void f() begin decl int<32> x, y; g := 1; end
+        void main() begin start_thread f(); assert(!g); end";
+    let report = ask("wide.bp", text, &Options::default()).unwrap();
+    assert_eq!(report.outcome.violation().and_then(|violation| violation.contexts), Some(3));
+}
+
 #[test]
 fn who_creates_one_thread_too_many_is_not_in_a_deadlock() {
     let text = "decl go := 0;

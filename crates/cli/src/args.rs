@@ -34,8 +34,12 @@ pub(crate) enum Command {
     #[command(after_help = STATUS, allow_negative_numbers = true)]
     Check(Check),
     /// Run a counterexample again, as `check --trace FILE` wrote it
+    ///
+    /// Only the schedule is taken from the counterexample: nothing is run, read or written that it names. The
+    /// program comes after `--`, and the options that the check had are given again; the report of the check ends
+    /// with the whole command.
     #[command(after_help = STATUS)]
-    Replay(Replay),
+    Replay(Box<Replay>),
     /// Print a result that `check --json FILE` wrote
     Report(Report),
     /// Compile C as gcc does, such that every access to memory can be checked: CC="selvedge cc"
@@ -60,7 +64,7 @@ pub(crate) struct Check {
     /// The arguments of the program, if it is an executable
     #[arg(last = true, value_name = "ARGUMENT")]
     pub(crate) arguments: Vec<String>,
-    /// Run one schedule of an executable: the token that a report gives
+    /// Run one schedule: the token that a report gives
     #[arg(long, value_name = "TOKEN")]
     pub(crate) replay: Option<Schedule>,
     #[command(flatten)]
@@ -106,9 +110,12 @@ pub(crate) struct Options {
     /// How to split the results of a context: lazy (as little as can be) or eager (for each value)
     #[arg(long, value_name = "NAME")]
     pub(crate) splitting: Option<String>,
-    /// Look for this label, not for failing assertions: NAME or PROCEDURE.NAME; or for a configuration: 'x = 1 | LABEL | LABEL'
+    /// Look for this label, not for failing assertions: NAME or PROCEDURE.NAME; or for a configuration: 'x = 1 | LABEL | LABEL', for a pushdown network also 'STATE|SYMBOL,SYMBOL' or a .spec file that has it
     #[arg(long, value_name = "LABEL")]
     pub(crate) goal: Option<String>,
+    /// The first configuration of a pushdown network: 'STATE|SYMBOL,SYMBOL', or a file that has it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) initial: Option<String>,
     /// Let at most N threads be created
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<u32>,
@@ -188,6 +195,33 @@ impl Options {
         .collect()
     }
 
+    /// The options that matter to a single execution, as words of the command line.
+    pub(crate) fn of_an_execution(&self) -> impl Iterator<Item = String> {
+        const MATTER: [&str; 14] = [
+            "--race-mode",
+            "--allow-races",
+            "--goal",
+            "--initial",
+            "--threads",
+            "--max-steps",
+            "--stdin",
+            "--patience",
+            "--nondet",
+            "--exit-status",
+            "--no-claim",
+            "--spurious",
+            "-D",
+            "-I",
+        ];
+        self.words(|name| MATTER.contains(&name))
+    }
+
+    /// The options that were given and whose names are wanted, as words of the command line.
+    pub(crate) fn words(&self, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = String> {
+        let given = self.given().into_iter().filter(move |(name, _)| wanted(name));
+        given.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value))
+    }
+
     /// The options that were given, as they are written on the command line, with their values.
     pub(crate) fn given(&self) -> Vec<(&'static str, Option<String>)> {
         let flag = |name, on: bool| on.then_some((name, None));
@@ -210,6 +244,7 @@ impl Options {
             value("--spurious", &self.spurious),
             value("--splitting", &self.splitting),
             value("--goal", &self.goal),
+            value("--initial", &self.initial),
             value("--threads", &self.threads),
             value("--max-executions", &self.max_executions),
             value("--max-steps", &self.max_steps),
@@ -261,8 +296,11 @@ pub(crate) struct Replay {
     /// The counterexample: a file that `selvedge check --trace FILE` or `--json FILE` wrote
     #[arg(value_name = "TRACE")]
     pub(crate) counterexample: PathBuf,
-    /// The program, if it is elsewhere than when it was checked
-    pub(crate) file: Option<PathBuf>,
+    /// What to run it on: the file that was checked, and the name of the test or the arguments of the program
+    #[arg(last = true, value_name = "FILE")]
+    pub(crate) program: Vec<String>,
+    #[command(flatten)]
+    pub(crate) options: Options,
     #[command(flatten)]
     pub(crate) output: Output,
 }

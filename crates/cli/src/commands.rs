@@ -4,27 +4,26 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
-use clap::Parser as _;
 
-use crate::args::{Check, Cli, Command, Compile, Replay, Report};
+use crate::args::{Check, Compile, Replay, Report};
 use crate::frontend::{self, Answer, Request};
 use crate::output::{Sink, Status, emit, refuse_html, style};
+use crate::replay;
 
 /// `selvedge check FILE`.
 pub(crate) fn check(check: &Check) -> anyhow::Result<Status> {
     let mut sink = Sink::open(&check.output)?;
-    let subject = check.file.display().to_string();
     let request = Request {
         file: &check.file,
         filter: check.filter.as_deref(),
         arguments: &check.arguments,
         options: &check.options,
-        replay: check.replay.as_ref().map(|schedule| (schedule, subject.as_str())),
+        replay: check.replay.as_ref(),
     };
     finish(&mut sink, &frontend::check(&request)?)
 }
 
-/// `selvedge replay TRACE`.
+/// `selvedge replay TRACE -- FILE`.
 pub(crate) fn replay(replay: &Replay) -> anyhow::Result<Status> {
     let text = read(&replay.counterexample)?;
     let (report, origin) = selvedge_report::from_json_all_with_origin(&text)
@@ -35,44 +34,21 @@ pub(crate) fn replay(replay: &Replay) -> anyhow::Result<Status> {
             anyhow!("{} has no violation, so there is nothing to replay", replay.counterexample.display())
         })?;
     let violation = report.outcome.violation().expect("it was looked for");
-    let mut words = vec!["selvedge".to_string(), "check".to_string()];
-    words.extend(origin.iter().flat_map(|origin| origin.arguments.iter().cloned()));
-    let file = replay.file.as_ref().map(|file| file.display().to_string());
-    let Some(file) = file.or_else(|| origin.as_ref().map(|origin| origin.file.clone())) else {
+    let Some((file, words)) = replay.program.split_first() else {
+        let again = origin.and_then(|origin| replay::from_trace(&replay.counterexample, &origin));
+        let again = again.unwrap_or_else(|| "selvedge replay TRACE -- FILE".into());
         bail!(
-            "{path} does not say which program it is from; name it: selvedge replay {path} FILE",
-            path = replay.counterexample.display()
+            "a counterexample runs nothing by itself; name what it is to be run on, if you trust it:\n  {again}"
         );
     };
-    if !Path::new(&file).exists() {
-        bail!(
-            "{file}, which {trace} is from, is not here; go to the directory of the check, \
-             or name the program: selvedge replay {trace} FILE",
-            trace = replay.counterexample.display()
-        );
-    }
-    // Not to be taken for an option.
-    words.push(if file.starts_with('-') { format!("./{file}") } else { file });
-    if let Some(origin) = origin {
-        words.extend(origin.filter);
-        words.push("--".to_string());
-        words.extend(origin.words);
-    }
-    let check = match Cli::try_parse_from(words) {
-        Ok(Cli { command: Command::Check(check) }) => check,
-        _ => bail!(
-            "{} has options that this version does not know; run the check again",
-            replay.counterexample.display()
-        ),
+    let file = Path::new(file);
+    let (filter, arguments) = match words.split_first() {
+        Some((filter, rest)) if frontend::of(file)?.filters => (Some(filter.as_str()), rest),
+        _ => (None, words),
     };
+    let options = &replay.options;
     let mut sink = Sink::open(&replay.output)?;
-    let request = Request {
-        file: &check.file,
-        filter: check.filter.as_deref(),
-        arguments: &check.arguments,
-        options: &check.options,
-        replay: Some((&violation.schedule, &report.subject)),
-    };
+    let request = Request { file, filter, arguments, options, replay: Some(&violation.schedule) };
     finish(&mut sink, &frontend::check(&request)?)
 }
 

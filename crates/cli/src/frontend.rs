@@ -36,7 +36,7 @@ pub(crate) struct FrontEnd {
     /// Whether the file is one of its kind, by its name or its first bytes.
     accepts: fn(&Path) -> bool,
     /// Whether it can be told which checks of a file to do.
-    filters: bool,
+    pub(crate) filters: bool,
     /// The options that it knows, of [`Options`], in groups; any other is refused before it is called.
     options: &'static [&'static [&'static str]],
     /// Checks a file.
@@ -120,8 +120,8 @@ pub(crate) struct Request<'a> {
     pub(crate) arguments: &'a [String],
     /// What to search.
     pub(crate) options: &'a Options,
-    /// Not to search, but to run this one execution of the check with this name.
-    pub(crate) replay: Option<(&'a Schedule, &'a str)>,
+    /// Not to search, but to run this one execution.
+    pub(crate) replay: Option<&'a Schedule>,
 }
 
 /// What a front end answers.
@@ -148,10 +148,10 @@ pub(crate) struct Checked {
 
 pub(crate) use promela::simulate;
 
-/// Checks a file with the front end that takes it.
-pub(crate) fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
-    let path = request.file.display();
-    let metadata = match std::fs::metadata(request.file) {
+/// The front end that takes a file.
+pub(crate) fn of(file: &Path) -> anyhow::Result<&'static FrontEnd> {
+    let path = file.display();
+    let metadata = match std::fs::metadata(file) {
         Ok(metadata) => metadata,
         Err(error) => bail!("cannot read {path}: {error}; give the file to check"),
     };
@@ -164,20 +164,27 @@ pub(crate) fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     if !metadata.is_file() {
         bail!("{path} is not a regular file but a pipe, a socket or a device; give the file to check");
     }
-    let Some(front_end) = FRONT_ENDS.iter().find(|front_end| (front_end.accepts)(request.file)) else {
-        if let Some(compiler) = compiler(request.file) {
-            bail!(
-                "{path} is the source of a program; compile it and give the executable: \
-                 selvedge {compiler} -g {path} -o PROGRAM, then selvedge check ./PROGRAM"
-            );
-        }
-        if is_script(request.file) {
-            bail!(
-                "{path} is a script; give the executable that it runs (that of a script of libtool's is in .libs)"
-            );
-        }
-        bail!("{path} is of a kind that Selvedge does not check; it takes\n{}", supported());
-    };
+    if let Some(front_end) = FRONT_ENDS.iter().find(|front_end| (front_end.accepts)(file)) {
+        return Ok(front_end);
+    }
+    if let Some(compiler) = compiler(file) {
+        bail!(
+            "{path} is the source of a program; compile it and give the executable: \
+             selvedge {compiler} -g {path} -o PROGRAM, then selvedge check ./PROGRAM"
+        );
+    }
+    if is_script(file) {
+        bail!(
+            "{path} is a script; give the executable that it runs (that of a script of libtool's is in .libs)"
+        );
+    }
+    bail!("{path} is of a kind that Selvedge does not check; it takes\n{}", supported());
+}
+
+/// Checks a file with the front end that takes it.
+pub(crate) fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
+    let path = request.file.display();
+    let front_end = of(request.file)?;
     if request.filter.is_some() && !front_end.filters {
         bail!("{path} has a single check, so there is no choosing by name; leave the second argument out");
     }

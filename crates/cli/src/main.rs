@@ -8,8 +8,10 @@
 mod args;
 mod commands;
 mod frontend;
+mod interrupt;
 mod output;
 mod progress;
+mod replay;
 mod value;
 
 use std::io::Write as _;
@@ -26,7 +28,8 @@ fn main() -> ExitCode {
         Err(error) => {
             // A standard error that is gone is no reason to die in a worse way.
             let _ = writeln!(std::io::stderr(), "error: {error:#}");
-            Status::Mistake.into()
+            let interrupted = error.is::<interrupt::Interrupted>();
+            if interrupted { Status::Inconclusive.into() } else { Status::Mistake.into() }
         }
     }
 }

@@ -11,6 +11,7 @@ use selvedge_report::{Origin, Report, Style};
 
 use crate::args::Output;
 use crate::frontend::Checked;
+use crate::replay::from_trace;
 
 /// The exit status. The worst of several is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,7 +114,7 @@ impl Sink {
             }
             let command = match saved {
                 Some(path) if first.is_some_and(|first| std::ptr::eq(first, one)) => {
-                    Some(format!("selvedge replay {}", quote(&path.display().to_string())))
+                    from_trace(path, &one.origin)
                 }
                 _ => one.replay.clone(),
             };
@@ -164,11 +165,25 @@ pub(crate) fn style(to_stderr: bool) -> Style {
     Style { color: !plain, width: usize::from(term.size().1) }
 }
 
-/// A word as a shell reads it.
+/// Whether a character would not be seen, or would change how a terminal shows others.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// A word as a shell reads it, and as a terminal shows it.
 pub(crate) fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_string();
+    }
+    if word.chars().any(is_unseen) {
+        let shown = |c: char| match c {
+            '\\' | '\'' => format!("\\{c}"),
+            c if is_unseen(c) => format!("\\u{:04x}", u32::from(c)),
+            c => c.to_string(),
+        };
+        return format!("$'{}'", word.chars().map(shown).collect::<String>());
     }
     format!("'{}'", word.replace('\'', r"'\''"))
 }
@@ -179,7 +194,13 @@ mod tests {
 
     #[test]
     fn words_are_quoted_when_a_shell_would_split_them() {
-        for (word, expected) in [("a/b.rs", "a/b.rs"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''")] {
+        for (word, expected) in [
+            ("a/b.rs", "a/b.rs"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+            ("a\n'", r"$'a\u000a\''"),
+        ] {
             assert_eq!(quote(word), expected);
         }
     }

@@ -8,7 +8,7 @@ static FIRST: AtomicU64 = AtomicU64::new(0);
 /// What comes so soon after the first is the same wish: `timeout` sends a signal to the process, and then to its group.
 const SAME: u64 = 100;
 
-/// Has SIGINT and SIGTERM set a flag, for [`Search::check`](crate::Search::check), rather than end the process. A second one ends
+/// Has SIGINT, SIGTERM and SIGHUP set a flag, for [`Search::check`](crate::Search::check), rather than end the process. A second one ends
 /// it, with status 130.
 ///
 /// ```
@@ -22,7 +22,7 @@ pub fn interrupts() -> &'static AtomicBool {
         action.sa_sigaction = on_signal as *const () as usize;
         action.sa_flags = libc::SA_RESTART;
         libc::sigemptyset(&raw mut action.sa_mask);
-        for signal in [libc::SIGINT, libc::SIGTERM] {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         }
     }

@@ -1,8 +1,15 @@
-//! Bad input never panics: models with bytes changed, cut out, doubled or swapped are refused or checked.
+//! Bad input never panics: models with bytes changed, cut out, doubled or swapped are refused or checked, and trails
+//! followed. What is done with each is what the fuzz targets do.
 
 mod common;
+#[path = "../../../fuzz/src/damage.rs"]
+#[allow(unreachable_pub)] // It is a part of a library there.
+mod damage;
+#[path = "../../../fuzz/src/promela.rs"]
+#[allow(unreachable_pub)]
+mod promela;
 
-use std::time::Duration;
+use std::path::Path;
 
 use common::models;
 use selvedge_promela::{Claims, Options, check, parse};
@@ -43,10 +50,35 @@ const SPICE: [&str; 24] = [
     "timeout",
 ];
 
+/// The seeds of a fuzz target.
+fn seeds(target: &str) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .expect("there are seeds")
+        .map(|entry| entry.expect("it is there").path())
+        .collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read_to_string(path).expect("it can be read")).collect()
+}
+
+#[test]
+fn damaged_trails_do_not_panic() {
+    for text in seeds("trail") {
+        promela::trail(&text);
+        let words =
+            ["\n", ":", "-2:1:-2\n", "-4:-4:-4\n", "-1", "18446744073709551616", "0:0:1\n", "7:1:3\n", "é"];
+        damage::copies(&text, &words, 500).for_each(|copy| promela::trail(&copy));
+    }
+}
+
 #[test]
 fn damaged_models_do_not_panic() {
-    let texts: Vec<String> =
+    let mut texts: Vec<String> =
         models().iter().map(|path| std::fs::read_to_string(path).expect("it can be read")).collect();
+    texts.extend(seeds("promela"));
+    for text in &texts {
+        assert!(promela::model(text), "{text}");
+    }
     let mut dice = Dice(7);
     let (mut refused, mut accepted) = (0, 0);
     for round in 0..2500 {
@@ -77,22 +109,10 @@ fn damaged_models_do_not_panic() {
             }
         }
         let text: String = text.into_iter().collect();
-        match parse(&text, "damaged", None, &[]) {
-            Err(error) => {
-                refused += 1;
-                assert!(!error.to_string().is_empty());
-            }
-            Ok(model) => {
-                accepted += 1;
-                let options = Options {
-                    memory: Some(1 << 22),
-                    time: Some(Duration::from_millis(30)),
-                    claims: Claims::Safety,
-                    ..Options::default()
-                };
-                // Refused, checked or given up: anything but a panic.
-                let _ = check(&model, &options, &mut |_| true);
-            }
+        if promela::model(&text) {
+            accepted += 1;
+        } else {
+            refused += 1;
         }
     }
     assert!(refused > 500 && accepted > 100, "{refused} refused, {accepted} accepted");

@@ -32,7 +32,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// How a result came about, for who wants to replay it: `selvedge check` with these words.
+/// How a result came about, in the words of `selvedge check`. A file that has it may be from anybody, so it is to be
+/// shown, and nothing is to be done that it says.
 ///
 /// ```
 /// use selvedge_report::Origin;

@@ -48,8 +48,8 @@ impl Style {
     }
 }
 
-/// The report as text that ends with a line's end. `replay` is the command that replays the counterexample,
-/// as the caller's users would type it; without it the report gives the token alone.
+/// The report as text that ends with a line's end. `replay` is the command that replays the counterexample, as the
+/// caller's users would type it. Where the token is not part of it, it has a line of its own.
 ///
 /// ```
 /// use selvedge_core::{Gap, Outcome, Statistics, Verdict};
@@ -159,14 +159,15 @@ fn violated(text: &mut String, style: &Style, violation: &Violation, replay: Opt
         text.push('\n');
     }
 
+    // Never wrapped: each is a line to be copied.
     let token = violation.schedule.to_string();
-    let how = match replay {
-        Some(command) if command.contains(&token) => command.to_string(),
-        Some(command) => format!("{command}  (token {token})"),
-        None => token,
-    };
-    // Never wrapped: it is there to be copied.
-    let _ = writeln!(text, "{} {how}\n", style.bold("Replay:"));
+    if let Some(command) = replay {
+        let _ = writeln!(text, "{} {command}", style.bold("Replay:"));
+    }
+    if replay.is_none_or(|command| !command.contains(&token)) {
+        let _ = writeln!(text, "{} {token}", style.bold("Schedule:"));
+    }
+    text.push('\n');
     match &violation.below {
         Some(guarantee) => ruled_out(text, style, "Below it", guarantee),
         None if violation.preemptions == 0 && violation.contexts.is_none() => {

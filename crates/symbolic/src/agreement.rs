@@ -46,7 +46,8 @@ type Damage<'a> = &'a dyn Fn(&mut Encoding);
 /// What a search reaches with an engine that is damaged so.
 fn search(network: &Network, threads: u32, splitting: Splitting, damage: Damage<'_>) -> Vec<Level> {
     let (network, slots) = network.with_slots(threads);
-    let mut encoding = Encoding::new(Rc::new(network), CAPACITY, false).expect("it fits");
+    let mut encoding =
+        Encoding::new(Rc::new(network), CAPACITY, &Default::default(), false).expect("it fits");
     damage(&mut encoding);
     let extent = Extent { contexts: CONTEXTS, threads, splitting, depth: DEPTH, limit: 15_000 };
     levels(&encoding, &slots, &extent).expect("it fits")

@@ -2,11 +2,16 @@
 //!
 //! A [`Store`] holds the nodes, with a capacity that is fixed when it is made. Every operation that may need
 //! nodes returns a `Result`: when the store is full, dead nodes are collected and the operation is tried once
-//! more before it fails with [`Full`]. The order of the variables is the order of their numbers, for good;
+//! more before it fails. Each begins by asking whether it is still wanted ([`Stop`]), so no loop over operations
+//! has to. The order of the variables is the order of their numbers, for good;
 //! nothing here reorders. One thread works (docs/decisions/0020-bdd-library.md says why).
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use oxidd::bdd::{BDDFunction, BDDManagerRef};
 use oxidd::util::{AllocResult, OptBool};
@@ -15,20 +20,70 @@ use oxidd::{
     ManagerRef, Subst,
 };
 
-/// The node store is full, even after its dead nodes were collected.
+/// Why an operation has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
+pub enum Unfinished {
+    /// The node store is full, even after its dead nodes were collected.
+    Full,
+    /// Nobody waits for the result any more.
+    Stopped,
+}
 
 /// The result of an operation that may need nodes.
-pub type Fallible<T> = Result<T, Full>;
+pub type Fallible<T> = Result<T, Unfinished>;
+
+/// Whether operations are still wanted; its clones are the same.
+///
+/// ```
+/// use selvedge_symbolic::bdd::{Capacity, Stop, Store, Unfinished, Variable};
+/// let stop = Stop::default();
+/// let store = Store::new(1, Capacity { nodes: 1 << 10, cache: 1 << 8 }, &stop)?;
+/// let x = store.variable(Variable(0));
+/// assert!(x.not().is_ok());
+/// stop.ask();
+/// assert_eq!(x.not(), Err(Unfinished::Stopped));
+/// # Ok::<(), Unfinished>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// From now on, no operation begins.
+    pub fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that was asked.
+    pub fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// A variable. Its number is its place in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Variable(pub u32);
 
 /// A Boolean function of the variables of one store. Equal functions are equal values.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Bdd(BDDFunction);
+#[derive(Clone)]
+pub struct Bdd {
+    function: BDDFunction,
+    /// That of its store.
+    stop: Rc<Stop>,
+}
+
+impl PartialEq for Bdd {
+    fn eq(&self, other: &Bdd) -> bool {
+        self.function == other.function
+    }
+}
+
+impl Eq for Bdd {}
+
+impl Hash for Bdd {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.function.hash(state);
+    }
+}
 
 /// A set of variables to quantify.
 #[derive(Clone)]
@@ -50,11 +105,11 @@ pub type Visitor<'a> = dyn FnMut(&[(Variable, bool)]) -> bool + 'a;
 ///
 /// ```
 /// use selvedge_symbolic::bdd::{Capacity, Store, Variable};
-/// let store = Store::new(2, Capacity { nodes: 1 << 10, cache: 1 << 8 })?;
+/// let store = Store::new(2, Capacity { nodes: 1 << 10, cache: 1 << 8 }, &Default::default())?;
 /// let (x, y) = (store.variable(Variable(0)), store.variable(Variable(1)));
 /// assert_eq!(x.and(&y)?.or(&x)?, x);
 /// assert_eq!(x.or(&y)?.count(2), 3.0);
-/// # Ok::<(), selvedge_symbolic::bdd::Full>(())
+/// # Ok::<(), selvedge_symbolic::bdd::Unfinished>(())
 /// ```
 pub struct Store {
     manager: BDDManagerRef,
@@ -98,15 +153,17 @@ impl Capacity {
 
 impl Store {
     /// A store with so many variables.
-    pub fn new(variables: u32, capacity: Capacity) -> Fallible<Store> {
+    pub fn new(variables: u32, capacity: Capacity, stop: &Stop) -> Fallible<Store> {
+        let stop = Rc::new(stop.clone());
+        let bdd = |function| Bdd { function, stop: stop.clone() };
         let manager = oxidd::bdd::new_manager(capacity.nodes, capacity.cache, 1);
         let made: AllocResult<_> = manager.with_manager_exclusive(|manager| {
             manager.add_vars(variables);
             let functions: AllocResult<Vec<_>> =
-                (0..variables).map(|variable| BDDFunction::var(manager, variable).map(Bdd)).collect();
-            Ok((Bdd(BDDFunction::t(manager)), Bdd(BDDFunction::f(manager)), functions?))
+                (0..variables).map(|variable| BDDFunction::var(manager, variable).map(bdd)).collect();
+            Ok((bdd(BDDFunction::t(manager)), bdd(BDDFunction::f(manager)), functions?))
         });
-        let (truth, falsity, variables) = made.map_err(|_| Full)?;
+        let (truth, falsity, variables) = made.map_err(|_| Unfinished::Full)?;
         Ok(Store { manager, truth, falsity, variables, peak: Cell::new(0) })
     }
 
@@ -144,7 +201,7 @@ impl Store {
         for &variable in sorted.iter().rev() {
             conjunction = conjunction.and(&self.variable(variable))?;
         }
-        Ok(Cube { conjunction: conjunction.0, empty: sorted.is_empty() })
+        Ok(Cube { conjunction: conjunction.function, empty: sorted.is_empty() })
     }
 
     /// A renaming, from pairs of the old variable and the new.
@@ -152,7 +209,7 @@ impl Store {
         let (mut from, mut to) = (Vec::new(), Vec::new());
         for (old, new) in pairs {
             from.push(old.0);
-            to.push(self.variable(new).0);
+            to.push(self.variable(new).function);
         }
         Renaming { empty: from.is_empty(), substitution: Subst::new(from, to) }
     }
@@ -177,51 +234,59 @@ impl Store {
 }
 
 impl Bdd {
-    /// Runs an operation; if the store is full, collects dead nodes and runs it once more.
+    /// Another function of the same store.
+    fn with(&self, function: BDDFunction) -> Bdd {
+        Bdd { function, stop: self.stop.clone() }
+    }
+
+    /// Runs an operation if it is still wanted; if the store is full, collects dead nodes and runs it once more.
     #[inline]
     fn run(&self, operation: impl Fn() -> AllocResult<BDDFunction>) -> Fallible<Bdd> {
-        if let Ok(result) = operation() {
-            return Ok(Bdd(result));
+        if self.stop.is_asked() {
+            return Err(Unfinished::Stopped);
         }
-        self.0.manager_ref().with_manager_shared(|manager| manager.gc());
-        operation().map(Bdd).map_err(|_| Full)
+        if let Ok(result) = operation() {
+            return Ok(self.with(result));
+        }
+        self.function.manager_ref().with_manager_shared(|manager| manager.gc());
+        operation().map(|result| self.with(result)).map_err(|_| Unfinished::Full)
     }
 
     /// Conjunction.
     pub fn and(&self, other: &Bdd) -> Fallible<Bdd> {
-        self.run(|| self.0.and(&other.0))
+        self.run(|| self.function.and(&other.function))
     }
 
     /// Disjunction.
     pub fn or(&self, other: &Bdd) -> Fallible<Bdd> {
-        self.run(|| self.0.or(&other.0))
+        self.run(|| self.function.or(&other.function))
     }
 
     /// Negation.
     #[allow(clippy::should_implement_trait)] // It can fail.
     pub fn not(&self) -> Fallible<Bdd> {
-        self.run(|| self.0.not())
+        self.run(|| self.function.not())
     }
 
     /// This and not the other.
     pub fn minus(&self, other: &Bdd) -> Fallible<Bdd> {
         // `imp_strict` is "not the first, and the second".
-        self.run(|| other.0.imp_strict(&self.0))
+        self.run(|| other.function.imp_strict(&self.function))
     }
 
     /// Exclusive disjunction.
     pub fn xor(&self, other: &Bdd) -> Fallible<Bdd> {
-        self.run(|| self.0.xor(&other.0))
+        self.run(|| self.function.xor(&other.function))
     }
 
     /// Equivalence.
     pub fn iff(&self, other: &Bdd) -> Fallible<Bdd> {
-        self.run(|| self.0.equiv(&other.0))
+        self.run(|| self.function.equiv(&other.function))
     }
 
     /// If this then one else the other.
     pub fn if_else(&self, yes: &Bdd, no: &Bdd) -> Fallible<Bdd> {
-        self.run(|| self.0.ite(&yes.0, &no.0))
+        self.run(|| self.function.ite(&yes.function, &no.function))
     }
 
     /// Existential quantification.
@@ -229,7 +294,7 @@ impl Bdd {
         if cube.empty {
             return Ok(self.clone());
         }
-        self.run(|| self.0.exists(&cube.conjunction))
+        self.run(|| self.function.exists(&cube.conjunction))
     }
 
     /// Existential quantification of a conjunction, in one pass.
@@ -237,7 +302,7 @@ impl Bdd {
         if cube.empty {
             return self.and(other);
         }
-        self.run(|| self.0.apply_exists(BooleanOperator::And, &other.0, &cube.conjunction))
+        self.run(|| self.function.apply_exists(BooleanOperator::And, &other.function, &cube.conjunction))
     }
 
     /// Replaces variables.
@@ -245,27 +310,27 @@ impl Bdd {
         if renaming.empty {
             return Ok(self.clone());
         }
-        self.run(|| self.0.substitute(&renaming.substitution))
+        self.run(|| self.function.substitute(&renaming.substitution))
     }
 
     /// Whether it is the constant false.
     pub fn is_false(&self) -> bool {
-        !self.0.satisfiable()
+        !self.function.satisfiable()
     }
 
     /// Whether it is the constant true.
     pub fn is_true(&self) -> bool {
-        self.0.valid()
+        self.function.valid()
     }
 
     /// The nodes of this function.
     pub fn nodes(&self) -> usize {
-        self.0.node_count()
+        self.function.node_count()
     }
 
     /// An assignment that makes it true, by variable; `None` for a variable that does not matter. Prefers 0.
     pub fn pick(&self) -> Option<Vec<Option<bool>>> {
-        let cube = self.0.pick_cube(|_, _, _| false)?;
+        let cube = self.function.pick_cube(|_, _, _| false)?;
         let value = |value| match value {
             OptBool::None => None,
             OptBool::False => Some(false),
@@ -276,7 +341,7 @@ impl Bdd {
 
     /// The uppermost variable on which it depends.
     fn top(&self) -> Option<Variable> {
-        self.0.with_manager_shared(|manager, edge| match manager.get_node(edge) {
+        self.function.with_manager_shared(|manager, edge| match manager.get_node(edge) {
             oxidd::Node::Inner(node) => Some(Variable(node.level())),
             oxidd::Node::Terminal(_) => None,
         })
@@ -285,11 +350,13 @@ impl Bdd {
     /// How many assignments of so many variables make it true; it must depend on no others.
     pub fn count(&self, variables: usize) -> f64 {
         fn density(of: &Bdd, known: &mut HashMap<Bdd, f64>) -> f64 {
-            let Some((high, low)) = of.0.cofactors() else { return if of.is_true() { 1.0 } else { 0.0 } };
+            let Some((high, low)) = of.function.cofactors() else {
+                return if of.is_true() { 1.0 } else { 0.0 };
+            };
             if let Some(&known) = known.get(of) {
                 return known;
             }
-            let value = (density(&Bdd(high), known) + density(&Bdd(low), known)) / 2.0;
+            let value = (density(&of.with(high), known) + density(&of.with(low), known)) / 2.0;
             known.insert(of.clone(), value);
             value
         }
@@ -310,7 +377,10 @@ impl Bdd {
             }
             let Some((&first, rest)) = rest.split_first() else { return visit(so_far) };
             let (high, low) = if of.top() == Some(first) {
-                of.0.cofactors().map(|(high, low)| (Bdd(high), Bdd(low))).expect("an inner node has two")
+                of.function
+                    .cofactors()
+                    .map(|(high, low)| (of.with(high), of.with(low)))
+                    .expect("an inner node has two")
             } else {
                 (of.clone(), of.clone())
             };
@@ -341,7 +411,7 @@ mod tests {
     use super::*;
 
     fn store(nodes: usize) -> Store {
-        Store::new(16, Capacity { nodes, cache: 1 << 8 }).unwrap()
+        Store::new(16, Capacity { nodes, cache: 1 << 8 }, &Stop::default()).unwrap()
     }
 
     #[test]
@@ -388,7 +458,8 @@ mod tests {
             let other = functions[(seed.wrapping_mul(40_503) as usize >> 3) % functions.len()].clone();
             match variable.if_else(&last.not().unwrap_or(last.clone()), &other) {
                 Ok(next) => functions.push(next),
-                Err(Full) => {
+                Err(Unfinished::Stopped) => panic!("nobody asked for that"),
+                Err(Unfinished::Full) => {
                     failed = true;
                     break;
                 }

@@ -1,6 +1,6 @@
 //! Arithmetic on vectors of BDDs, the least bit first.
 
-use crate::bdd::{Bdd, Capacity, Fallible, Store, Variable};
+use crate::bdd::{Bdd, Capacity, Fallible, Stop, Store, Variable};
 use crate::expression::{Expression, Operator, Place};
 
 /// A value of several bits, each a function.
@@ -177,7 +177,7 @@ pub(crate) fn can_hold(expression: &Expression, inputs: &[u32], read: &dyn Fn(Pl
     }
     let capacity = Capacity { nodes: 1 << 20, cache: 1 << 14 };
     let holds = || {
-        let store = Store::new(count, capacity)?;
+        let store = Store::new(count, capacity, &Stop::default())?;
         let read = |place| {
             let (value, width) = read(place);
             constant(&store, value, width)
@@ -199,7 +199,7 @@ mod tests {
     fn operators_agree_with_numbers() {
         use Operator::*;
         const WIDTH: u32 = 3;
-        let store = Store::new(0, Capacity { nodes: 1 << 12, cache: 1 << 10 }).unwrap();
+        let store = Store::new(0, Capacity { nodes: 1 << 12, cache: 1 << 10 }, &Stop::default()).unwrap();
         let none_read = |_| unreachable!();
         let none_input = |_| unreachable!();
         let evaluator = Evaluator { store: &store, read: &none_read, input: &none_input };

@@ -10,10 +10,11 @@ use selvedge_core::{
     ViolationKind,
 };
 
-use crate::bdd::{Capacity, Fallible, Full};
+use crate::bdd::{Capacity, Fallible, Unfinished};
 use crate::configurations::{Heads, Written, write};
 use crate::context_bounded::{Context, Search, Watch};
 use crate::converge::Converging;
+use crate::conversation::{Ending, Searcher, conversation};
 use crate::encoding::{Block, Encoding};
 use crate::fork::Slots;
 use crate::goal;
@@ -101,9 +102,6 @@ pub struct Progress {
     pub elapsed: Duration,
 }
 
-/// How often the progress of one number of contexts is told.
-const PROGRESS: Duration = Duration::from_millis(50);
-
 /// What a check found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -131,7 +129,8 @@ const STACK: usize = 16 << 20;
 
 /// Checks a network. `progress` is told how far the check is, and answers whether to go on.
 ///
-/// The search runs on a thread of its own, with a stack for as many variables as there are.
+/// The search runs on a thread of its own, with a stack for as many variables as there are. When `progress` says no or
+/// the time is over, no further operation on BDDs begins; one that is under way then and takes long is not waited for.
 ///
 /// # Errors
 /// When the network is not well formed or too large, or what is looked for is not one of its labels or
@@ -151,19 +150,24 @@ const STACK: usize = 16 << 20;
 pub fn check(
     network: &Network,
     options: &Options,
-    progress: &mut (dyn FnMut(Progress) -> bool + Send),
+    progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Report, Error> {
     let variables = variables_needed(network, options)?;
     let stack = STACK + variables as usize * STACK_PER_VARIABLE;
-    std::thread::scope(|scope| {
-        let search = std::thread::Builder::new().name("symbolic search".into()).stack_size(stack);
-        let search = search.spawn_scoped(scope, || check_here(network, options, progress));
-        match search.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(report)) => report,
-            Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(error) => Err(Error::NoThread { message: error.to_string() }),
-        }
-    })
+    let nothing = Run::new(network, options)?.report(None);
+    let (caller, mut searcher) = conversation(nothing);
+    let (network, wanted) = (network.clone(), options.clone());
+    let search = std::thread::Builder::new().name("symbolic search".into()).stack_size(stack);
+    let search = search.spawn(move || check_here(&network, &wanted, &mut searcher));
+    let search = search.map_err(|error| Error::NoThread { message: error.to_string() })?;
+    match caller.listen(options.time, progress) {
+        Ending::Over(covered) => match search.join() {
+            Ok(Some(result)) => result,
+            Ok(None) => Ok(covered.expect("only who was told to stop has no result")),
+            Err(panic) => std::panic::resume_unwind(panic),
+        },
+        Ending::Stuck(covered) => Ok(covered),
+    }
 }
 
 /// The BDD variables that a check needs, at most; an error if they are too many.
@@ -180,21 +184,29 @@ fn variables_needed(network: &Network, options: &Options) -> Result<u64, Error> 
     Ok(needed)
 }
 
+/// `None` if the search was stopped.
 fn check_here(
     network: &Network,
     options: &Options,
-    progress: &mut dyn FnMut(Progress) -> bool,
-) -> Result<Report, Error> {
-    let mut run = Run::new(network, options)?;
-    run.lowered.validate()?;
-    let ended = match run.search(progress) {
-        Ok(ended) => ended?,
-        Err(Full) => Some(Ended::Gap(format!(
+    searcher: &mut Searcher,
+) -> Option<Result<Report, Error>> {
+    let mut run = match Run::new(network, options) {
+        Ok(run) => run,
+        Err(error) => return Some(Err(error)),
+    };
+    if let Err(error) = run.lowered.validate() {
+        return Some(Err(error));
+    }
+    let ended = match run.search(searcher) {
+        Ok(Ok(ended)) => ended,
+        Ok(Err(error)) => return Some(Err(error)),
+        Err(Unfinished::Stopped) => return None,
+        Err(Unfinished::Full) => Some(Ended::Gap(format!(
             "the BDD nodes did not fit into {} (raise --memory)",
             memory::describe(options.memory)
         ))),
     };
-    Ok(run.report(ended))
+    Some(Ok(run.report(ended)))
 }
 
 /// Replays the schedule of a violation that an earlier check of the same network reported.
@@ -321,35 +333,38 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the search. Running out of nodes is an error here; what was finished before is in `self`.
-    fn search(
-        &mut self,
-        progress: &mut dyn FnMut(Progress) -> bool,
-    ) -> Fallible<Result<Option<Ended>, Error>> {
+    fn search(&mut self, searcher: &mut Searcher) -> Fallible<Result<Option<Ended>, Error>> {
         let encoding = Encoding::new(
             self.lowered.clone(),
             Capacity::of_bytes(self.options.memory),
+            searcher.stop(),
             self.options.converge,
         )?;
         let mut tuples = 0;
-        let result = self.levels(&encoding, &mut tuples, progress);
+        let result = self.levels(&encoding, &mut tuples, searcher);
+        self.note_statistics(&encoding, tuples);
+        result
+    }
+
+    fn note_statistics(&mut self, encoding: &Encoding, tuples: u64) {
         self.statistics = vec![
             ("view_tuples", tuples),
             ("bdd_nodes", encoding.store.peak() as u64),
             ("rules", self.lowered.rules.len() as u64),
             ("relations", encoding.relations() as u64),
         ];
-        result
     }
 
     fn levels(
         &mut self,
         encoding: &Encoding,
         tuples: &mut u64,
-        progress: &mut dyn FnMut(Progress) -> bool,
+        searcher: &mut Searcher,
     ) -> Fallible<Result<Option<Ended>, Error>> {
         let mut search = Search::new(encoding, self.options.splitting)?;
         // A configuration is more than what is visible of it.
-        let visible = self.options.converge && !matches!(self.options.goal, Goal::Configuration(_));
+        let visible = self.options.converge
+            && !matches!(&self.options.goal, Goal::Configuration(wanted) if !wanted.is_of_tops());
         let mut converging = if visible { Converging::new(encoding)? } else { None };
         // Writing out a configuration takes time in the bits of its globals, and there may be a thousand.
         const MOST_BITS: usize = 512;
@@ -359,31 +374,26 @@ impl<'a> Run<'a> {
             self.options.goal == Goal::Violation && self.lowered.labels.iter().any(|label| label.blocks);
         while search.level < self.options.contexts && !search.is_exhausted() && !self.converged {
             let level = search.level + 1;
-            let mut told: Option<Instant> = None;
-            let mut stopped = None;
-            let mut go_on = |expanded| {
-                *tuples = expanded;
-                stopped = self.over_time();
-                if stopped.is_none() && told.is_none_or(|told| told.elapsed() > PROGRESS) {
-                    told = Some(Instant::now());
-                    let (nodes, elapsed) = (encoding.store.sample() as u64, self.began.elapsed());
-                    if !progress(Progress { contexts: level, tuples: expanded, nodes, elapsed }) {
-                        stopped = Some("it was interrupted".to_string());
-                    }
-                }
-                stopped.is_none()
+            let progress = |tuples: u64| Progress {
+                contexts: level,
+                tuples,
+                nodes: encoding.store.sample() as u64,
+                elapsed: self.began.elapsed(),
             };
-            let finished = search.advance(&|label| self.is_goal(label), &mut go_on, &mut |context| {
+            searcher.begins(progress(*tuples))?;
+            let mut tell = |expanded| {
+                *tuples = expanded;
+                searcher.tell(|| progress(expanded));
+            };
+            let finished = search.advance(&|label| self.is_goal(label), &mut tell, &mut |context| {
                 self.watch(encoding, context, wants_deadlock, &mut seen)
             });
             let finished = finished?;
             let heads = self.slots.heads(&search)?;
             self.note_reached(&heads);
             if !finished {
-                if let Some((found, end)) = seen.end.take() {
-                    return self.violation(&search, found, &end);
-                }
-                return Ok(Ok(Some(Ended::Gap(stopped.expect("a search stops for a reason")))));
+                let (found, end) = seen.end.take().expect("a context is cut short for what was found in it");
+                return self.violation(&search, found, &end);
             }
             self.row(&search, &heads, &seen);
             self.overflown |= self
@@ -397,14 +407,10 @@ impl<'a> Run<'a> {
             {
                 self.converged = converging.level_finished(&search)?;
             }
+            self.note_statistics(encoding, *tuples);
+            searcher.covered(self.report(None));
         }
         Ok(Ok(None))
-    }
-
-    /// That there is no time left, in words.
-    fn over_time(&self) -> Option<String> {
-        let limit = self.options.time.filter(|&limit| self.began.elapsed() > limit)?;
-        Some(format!("the time limit of {limit:?} was reached"))
     }
 
     fn watch(
@@ -584,7 +590,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn report(self, ended: Option<Ended>) -> Report {
+    fn report(&self, ended: Option<Ended>) -> Report {
         let elapsed = self.began.elapsed();
         let covered = self.guarantee();
         let violated = match &ended {
@@ -607,11 +613,11 @@ impl<'a> Run<'a> {
             elapsed,
             peak_memory_bytes: memory::peak(),
             lines,
-            extra: named(self.statistics),
+            extra: named(self.statistics.clone()),
             ..Statistics::default()
         };
         Report {
-            outcome: Outcome { verdict, rows: self.rows, statistics },
+            outcome: Outcome { verdict, rows: self.rows.clone(), statistics },
             threads_cut: self.network.forks().then_some(self.overflown),
         }
     }

@@ -232,10 +232,16 @@ pub(crate) fn write(
             return Ok(Written::TooMany);
         }
         let mut chosen = Vec::new();
-        combine(&threads, &mut chosen, &mut |threads| {
-            into.extend(slots.original(encoding, &globals, threads));
-        });
-        if into.len() > limit {
+        let mut all = true;
+        combine(
+            &threads,
+            &mut chosen,
+            &mut |threads| match slots.original(encoding, &globals, threads, limit) {
+                Some(originals) => into.extend(originals),
+                None => all = false,
+            },
+        );
+        if !all || into.len() > limit {
             return Ok(Written::TooMany);
         }
     }
@@ -304,19 +310,26 @@ impl Slots {
     }
 
     /// The configuration of the network with forks that one of the network with slots stands for; several, if a
-    /// fresh local may be anything; none, if a thread was created for which there was no slot.
+    /// fresh local may be anything; none, if a thread was created for which there was no slot. `None` if there are more
+    /// than `limit`.
     pub(crate) fn original(
         &self,
         encoding: &Encoding,
         globals: &[u64],
         threads: &[Thread],
-    ) -> Vec<Configuration> {
+        limit: usize,
+    ) -> Option<Vec<Configuration>> {
         let mut all: Vec<Vec<Thread>> = vec![threads[..self.processes].to_vec()];
         let created = self.started.map_or(0, |started| globals[started as usize]) as usize;
         for (slot, thread) in threads[self.processes..].iter().take(created).enumerate() {
             let waits = thread.stack.len() == 1 && thread.stack[0].label == self.waiting[slot];
-            let choices =
-                if waits { self.about_to_start(encoding, globals, slot) } else { vec![thread.clone()] };
+            let choices = match waits {
+                true => self.about_to_start(encoding, globals, slot, limit)?,
+                false => vec![thread.clone()],
+            };
+            if all.len().saturating_mul(choices.len()) > limit {
+                return None;
+            }
             all = all
                 .into_iter()
                 .flat_map(|so_far| {
@@ -327,15 +340,21 @@ impl Slots {
         let overflown =
             |thread: &Thread| thread.stack.iter().any(|frame| self.overflow.contains(&frame.label));
         if threads.iter().any(overflown) {
-            return Vec::new();
+            return Some(Vec::new());
         }
-        all.into_iter()
-            .map(|threads| Configuration { globals: globals[..self.globals].to_vec(), threads })
-            .collect()
+        let original = |threads| Configuration { globals: globals[..self.globals].to_vec(), threads };
+        Some(all.into_iter().map(original).collect())
     }
 
-    /// A created thread that has not taken its first step.
-    fn about_to_start(&self, encoding: &Encoding, globals: &[u64], slot: usize) -> Vec<Thread> {
+    /// A created thread that has not taken its first step, with each value of its locals; `None` if these are more than
+    /// `limit`.
+    fn about_to_start(
+        &self,
+        encoding: &Encoding,
+        globals: &[u64],
+        slot: usize,
+        limit: usize,
+    ) -> Option<Vec<Thread>> {
         let network = &encoding.network;
         let entry = self.entries[globals[self.entry[slot] as usize] as usize];
         let mut all = vec![Vec::new()];
@@ -347,6 +366,9 @@ impl Slots {
                     vec![globals[self.arguments[slot][index] as usize] & mask]
                 }
                 crate::network::Initial::Value(value) => vec![value],
+                crate::network::Initial::Any if (all.len() as u64) << local.width > limit as u64 => {
+                    return None;
+                }
                 crate::network::Initial::Any => (0..1 << local.width).collect(),
             };
             all = all
@@ -357,11 +379,8 @@ impl Slots {
                 .collect();
         }
         let registers = vec![0; network.registers.len()];
-        all.into_iter()
-            .map(|locals| Thread {
-                registers: registers.clone(),
-                stack: vec![Frame { label: entry, locals }],
-            })
-            .collect()
+        let thread =
+            |locals| Thread { registers: registers.clone(), stack: vec![Frame { label: entry, locals }] };
+        Some(all.into_iter().map(thread).collect())
     }
 }

@@ -124,12 +124,12 @@ impl<'a> Search<'a> {
         self.frontier.is_empty()
     }
 
-    /// Adds a context: expands every tuple of the frontier. `go_on` is asked again and again, with the number of
-    /// tuples that have been taken from the worklist. Answers whether it and the watcher let the context finish.
+    /// Adds a context: expands every tuple of the frontier. `tell` is called again and again, with the number of
+    /// tuples that have been taken from the worklist. Answers whether the watcher let the context finish.
     pub(crate) fn advance(
         &mut self,
         stop_at: &dyn Fn(LabelId) -> bool,
-        go_on: &mut dyn FnMut(u64) -> bool,
+        tell: &mut dyn FnMut(u64),
         watch: &mut dyn FnMut(&Context<'_>) -> Fallible<Watch>,
     ) -> Fallible<bool> {
         let frontier = std::mem::take(&mut self.frontier);
@@ -137,7 +137,7 @@ impl<'a> Search<'a> {
             self.expanded += 1;
             for process in 0..self.encoding.network.processes.len() {
                 if self.nodes[node].process != Some(process)
-                    && self.expand(node, process, stop_at, go_on, watch)? == Watch::Stop
+                    && self.expand(node, process, stop_at, tell, watch)? == Watch::Stop
                 {
                     return Ok(false);
                 }
@@ -152,16 +152,13 @@ impl<'a> Search<'a> {
         node: usize,
         process: usize,
         stop_at: &dyn Fn(LabelId) -> bool,
-        go_on: &mut dyn FnMut(u64) -> bool,
+        tell: &mut dyn FnMut(u64),
         watch: &mut dyn FnMut(&Context<'_>) -> Fallible<Watch>,
     ) -> Fallible<Watch> {
         let encoding = self.encoding;
         let views = self.nodes[node].views.clone();
         let expanded = self.expanded;
-        let saturation = post_star(encoding, &views[process], stop_at, &mut || go_on(expanded), false)?;
-        if saturation.interrupted {
-            return Ok(Watch::Stop);
-        }
+        let saturation = post_star(encoding, &views[process], stop_at, &mut || tell(expanded), false)?;
         // The first tuple is shown even where nothing moves: nothing else shows the first configurations.
         if !saturation.grew && self.nodes[node].parent.is_some() {
             return Ok(Watch::GoOn);
@@ -183,9 +180,7 @@ impl<'a> Search<'a> {
             split(encoding, self.splitting, &switches, &mut passive.chain(below))?
         };
         for step in classes {
-            if !go_on(expanded) {
-                return Ok(Watch::Stop);
-            }
+            tell(expanded);
             let mut next = Vec::with_capacity(views.len());
             for (index, view) in views.iter().enumerate() {
                 next.push(Rc::new(if index == process {

@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::bdd::{Bdd, Capacity, Cube, Fallible, Renaming, Store, Variable};
+use crate::bdd::{Bdd, Capacity, Cube, Fallible, Renaming, Stop, Store, Variable};
 use crate::bits::{self, Bits, Evaluator};
 use crate::expression::{Expression, Place};
 use crate::network::{Assignment, Effect, Initial, LabelId, Network, Rule, RuleId, Target};
@@ -175,7 +175,12 @@ impl Encoding {
     }
 
     /// Encodes a network without forks.
-    pub(crate) fn new(network: Rc<Network>, capacity: Capacity, visible: bool) -> Fallible<Encoding> {
+    pub(crate) fn new(
+        network: Rc<Network>,
+        capacity: Capacity,
+        stop: &Stop,
+        visible: bool,
+    ) -> Fallible<Encoding> {
         let mut layout = Layout::default();
         let (locals, inputs) = (widest_locals(&network), widest_inputs(&network));
         use Block::*;
@@ -205,7 +210,7 @@ impl Encoding {
             })
             .collect();
         let placed = layout.place();
-        let store = Store::new(placed.count, capacity)?;
+        let store = Store::new(placed.count, capacity, stop)?;
         let take = |indices: Vec<usize>| -> Vec<Blocks> {
             indices.into_iter().map(|index| placed.blocks[index].clone()).collect()
         };

@@ -273,7 +273,14 @@ fn accepts(
         }
         states = next;
     }
-    Ok(states.remove(&State::Final).unwrap_or_else(none))
+    let mut all = states.remove(&State::Final).unwrap_or_else(none);
+    if thread.open {
+        // From every other state there is a way down.
+        for reached in states.values() {
+            all = all.or(&reached.exists(&encoding.quantify.entry)?)?;
+        }
+    }
+    Ok(all)
 }
 
 /// The end of an execution that has, in this context, created a thread whose entry is a goal. The thread has not
@@ -361,6 +368,7 @@ impl Slots {
         let waits = ThreadPattern {
             registers: vec![None; encoding.network.registers.len()],
             stack: vec![FramePattern { label: self.waiting[slot], locals: Vec::new() }],
+            open: false,
         };
         let Some(thread) = wanted.threads.get(process) else { return Ok(vec![(truth, waits)]) };
         let mut ways = vec![(truth, thread.clone())];

@@ -50,6 +50,7 @@
 //! | `automaton`, `post_star` | regular sets of local configurations, and what a process reaches in a context |
 //! | [`split`](mod@split), `context_bounded` | view tuples: Algorithms 1 and 2 |
 //! | [`Pattern`], `goal`, [`check`](fn@check) | questions, and the loop over k |
+//! | `conversation` | what the thread of a search and its caller tell each other: progress, and the end |
 //! | `converge` | when the answer holds for every k |
 //! | `provenance`, `witness`, `replay` | counterexamples |
 //! | [`interpreter`] | the slow, simple meaning that all of this is tested against |
@@ -69,6 +70,7 @@ mod check;
 mod configurations;
 mod context_bounded;
 mod converge;
+mod conversation;
 mod encoding;
 mod error;
 pub mod expression;

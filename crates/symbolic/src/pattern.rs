@@ -23,8 +23,10 @@ pub struct FramePattern {
 pub struct ThreadPattern {
     /// Its registers; `None` is any value.
     pub registers: Vec<Option<u64>>,
-    /// Its whole stack, the top last. Empty when the process has ended.
+    /// Its stack, the top last. Empty when the process has ended.
     pub stack: Vec<FramePattern>,
+    /// Whether there may be more frames, of any kind, below these.
+    pub open: bool,
 }
 
 /// What a configuration is to look like.
@@ -57,6 +59,7 @@ impl From<&Configuration> for Pattern {
         let thread = |thread: &Thread| ThreadPattern {
             registers: all(&thread.registers),
             stack: thread.stack.iter().map(frame).collect(),
+            open: false,
         };
         Pattern {
             globals: all(&configuration.globals),
@@ -70,38 +73,57 @@ fn matches(wanted: &[Option<u64>], values: &[u64]) -> bool {
         && wanted.iter().zip(values).all(|(wanted, value)| wanted.is_none_or(|wanted| wanted == *value))
 }
 
+impl ThreadPattern {
+    fn matches(&self, thread: &Thread) -> bool {
+        let Some(more) = thread.stack.len().checked_sub(self.stack.len()) else { return false };
+        matches(&self.registers, &thread.registers)
+            && (more == 0 || self.open)
+            && self
+                .stack
+                .iter()
+                .zip(&thread.stack[more..])
+                .all(|(wanted, frame)| wanted.label == frame.label && matches(&wanted.locals, &frame.locals))
+    }
+}
+
 impl Pattern {
     /// Whether a configuration looks like this.
     pub fn matches(&self, configuration: &Configuration) -> bool {
         matches(&self.globals, &configuration.globals)
             && self.threads.len() == configuration.threads.len()
-            && self.threads.iter().zip(&configuration.threads).all(|(wanted, thread)| {
-                matches(&wanted.registers, &thread.registers)
-                    && wanted.stack.len() == thread.stack.len()
-                    && wanted.stack.iter().zip(&thread.stack).all(|(wanted, frame)| {
-                        wanted.label == frame.label && matches(&wanted.locals, &frame.locals)
-                    })
-            })
+            && self.threads.iter().zip(&configuration.threads).all(|(wanted, thread)| wanted.matches(thread))
+    }
+
+    /// Whether the globals and the top of each stack decide who looks like this.
+    pub(crate) fn is_of_tops(&self) -> bool {
+        self.threads.iter().all(|thread| thread.stack.is_empty() || thread.open && thread.stack.len() == 1)
     }
 
     /// Reads a pattern: `GLOBALS | STACK | STACK …`. Globals are `name = value`, with commas between them; a
-    /// stack is its frames, the top first, with slashes between them; a frame is `label` or `procedure.label`,
-    /// and after it `(name = value, …)` for its locals. What is not named may have any value; an empty stack is
-    /// that of a process that has ended.
+    /// stack is its frames, the top first, with slashes between them, and `...` at the end if there may be more; a
+    /// frame is `label` or `procedure.label`, and after it `(name = value, …)` for its locals. What is not named may
+    /// have any value; an empty stack is that of a process that has ended.
     pub fn parse(network: &Network, text: &str) -> Result<Pattern, Error> {
         let mut parts = text.split('|');
         let globals = values(&network.globals, parts.next().unwrap_or_default())?;
         let registers = vec![None; network.registers.len()];
         let mut threads = Vec::new();
         for part in parts {
+            let (part, open) = match part.trim_end().strip_suffix("...") {
+                Some(rest) => match rest.trim_end().strip_suffix('/') {
+                    Some(frames) => (frames, true),
+                    None => return fail("expected a frame and `/` before `...`".into()),
+                },
+                None => (part, false),
+            };
             let mut stack = Vec::new();
-            if !part.trim().is_empty() {
+            if !part.trim().is_empty() || open {
                 for text in part.split('/') {
                     stack.push(frame(network, text.trim())?);
                 }
             }
             stack.reverse();
-            threads.push(ThreadPattern { registers: registers.clone(), stack });
+            threads.push(ThreadPattern { registers: registers.clone(), stack, open });
         }
         Ok(Pattern { globals, threads })
     }
@@ -218,6 +240,9 @@ mod tests {
         let stack: Vec<_> = pattern.threads[0].stack.iter().map(|f| (f.label.0, f.locals.clone())).collect();
         assert_eq!(stack, [(0, vec![None]), (3, vec![Some(1)])]);
         assert!(Pattern::parse(&network(), "|").unwrap().threads[0].stack.is_empty());
+        let open = Pattern::parse(&network(), "| only p / ...").unwrap();
+        assert!(open.threads[0].open && open.threads[0].stack.len() == 1 && open.is_of_tops());
+        assert!(!Pattern::parse(&network(), "| only p").unwrap().is_of_tops());
     }
 
     #[test]
@@ -232,6 +257,8 @@ mod tests {
             ("| none", "no label is called `none`"),
             ("| only p(l = 1", "expected `)`"),
             ("| only p / ", "no label is called ``"),
+            ("| ...", "expected a frame and `/` before `...`"),
+            ("| / ...", "no label is called ``"),
         ] {
             let error = Pattern::parse(&network(), text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");

@@ -66,8 +66,6 @@ pub(crate) struct Saturation {
     pub(crate) grew: bool,
     /// A label at which the search was told to stop, if it was reached.
     pub(crate) stopped_at: Option<LabelId>,
-    /// Whether `go_on` ended it before all was reached.
-    pub(crate) interrupted: bool,
     /// The log, if one was wanted.
     pub(crate) log: Option<Log>,
 }
@@ -82,13 +80,13 @@ struct Run<'a> {
     stop_at: &'a dyn Fn(LabelId) -> bool,
 }
 
-/// Computes post\* of a process's configurations. Stops early once a label is reached for which `stop_at` holds, or
-/// when `go_on`, which is asked again and again, says no.
+/// Computes post\* of a process's configurations. Stops early once a label is reached for which `stop_at` holds.
+/// `tell` is called again and again.
 pub(crate) fn post_star(
     encoding: &Encoding,
     from: &Automaton,
     stop_at: &dyn Fn(LabelId) -> bool,
-    go_on: &mut dyn FnMut() -> bool,
+    tell: &mut dyn FnMut(),
     with_log: bool,
 ) -> Fallible<Saturation> {
     let lift = |relation: &Bdd| relation.and(&encoding.start_is_now);
@@ -98,7 +96,6 @@ pub(crate) fn post_star(
         middle: from.middle.clone(),
         grew: false,
         stopped_at: None,
-        interrupted: false,
         log: with_log.then(Log::new),
     };
     let mut run = Run {
@@ -125,10 +122,7 @@ pub(crate) fn post_star(
     while run.saturation.stopped_at.is_none()
         && let Some((edge, gained)) = run.pending.pop_first()
     {
-        if !go_on() {
-            run.saturation.interrupted = true;
-            break;
-        }
+        tell();
         run.apply_rules(edge, &gained)?;
     }
     encoding.store.sample();

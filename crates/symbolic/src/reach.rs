@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
 use crate::Error;
-use crate::bdd::{Capacity, Fallible, Variable};
+use crate::bdd::{Capacity, Fallible, Stop, Variable};
 use crate::configurations::{Written, points, value, write};
 use crate::context_bounded::{Search, Watch};
 use crate::encoding::{Block, Encoding};
@@ -62,7 +62,7 @@ pub fn reachable(network: &Network, extent: &Extent) -> Result<Option<Vec<Level>
     network.validate()?;
     let (network, slots) = network.with_slots(extent.threads);
     network.validate()?;
-    let encoding = Encoding::new(Rc::new(network), CAPACITY, false);
+    let encoding = Encoding::new(Rc::new(network), CAPACITY, &Stop::default(), false);
     Ok(encoding.and_then(|encoding| levels(&encoding, &slots, extent)).ok())
 }
 
@@ -76,7 +76,10 @@ pub(crate) fn levels(encoding: &Encoding, slots: &Slots, extent: &Extent) -> Fal
     let (mut too_many, mut deeper) = (false, false);
     if let Ok(interpreter) = Interpreter::new(&encoding.network, 0) {
         for first in interpreter.initial() {
-            written.extend(slots.original(encoding, &first.globals, &first.threads));
+            match slots.original(encoding, &first.globals, &first.threads, extent.limit) {
+                Some(originals) => written.extend(originals),
+                None => too_many = true,
+            }
         }
     }
     let mut levels = Vec::new();
@@ -91,7 +94,7 @@ pub(crate) fn levels(encoding: &Encoding, slots: &Slots, extent: &Extent) -> Fal
         if search.level >= extent.contexts {
             return Ok(levels);
         }
-        search.advance(&|_| false, &mut |_| true, &mut |context| {
+        search.advance(&|_| false, &mut |_| (), &mut |context| {
             if too_many {
                 return Ok(Watch::GoOn);
             }

@@ -11,7 +11,7 @@
 //!    view and every frame that the active process had before the context is the same for both, uniting them
 //!    loses nothing.
 
-use crate::bdd::{Bdd, Fallible};
+use crate::bdd::{Bdd, Fallible, Variable};
 use crate::encoding::{Block, Encoding};
 
 /// How the result of a context is split.
@@ -62,20 +62,20 @@ pub(crate) fn split(
 /// One class for each valuation that the context may leave.
 pub(crate) fn eager(encoding: &Encoding, globals: &Bdd) -> Fallible<Vec<Bdd>> {
     let ends = globals.exists(&encoding.quantify.start)?;
-    let mut points = Vec::new();
-    ends.each_assignment(&encoding.globals(Block::Now), &mut |point| {
-        points.push(point.to_vec());
-        true
-    });
     let mut classes = Vec::new();
-    for point in points {
+    let mut failed = None;
+    let class = |point: &[(Variable, bool)]| {
         let mut cube = encoding.store.truth();
         for &(variable, value) in point.iter().rev() {
             cube = encoding.store.literal(variable, value)?.and(&cube)?;
         }
-        classes.push(globals.and(&cube)?);
-    }
-    Ok(classes)
+        globals.and(&cube)
+    };
+    // Each class as soon as it is known: there may be more than there is memory or time for.
+    ends.each_assignment(&encoding.globals(Block::Now), &mut |point| {
+        class(point).map(|class| classes.push(class)).map_err(|error| failed = Some(error)).is_ok()
+    });
+    failed.map_or(Ok(classes), Err)
 }
 
 /// `C(x, y)` over `Start` and `Other`: different values from which the context may lead to the same.

@@ -202,7 +202,7 @@ fn run_process(
     let mut view = Automaton::untrimmed(edges, encoding.store.falsity(), BTreeMap::new());
     let mut saturations: Vec<Saturation> = Vec::new();
     for (number, (before, after)) in spans.iter().enumerate() {
-        let saturation = post_star(encoding, &view, &|_| false, &mut || true, true)?;
+        let saturation = post_star(encoding, &view, &|_| false, &mut || (), true)?;
         if let Some((next, _)) = spans.get(number + 1) {
             let leave = fixed(Block::Start, before)?.and(&fixed(Block::Now, after)?)?;
             let enter = fixed(Block::Start, after)?.and(&fixed(Block::Now, next)?)?;
@@ -299,12 +299,13 @@ impl Reader<'_> {
                 Want::Like(thread) => Some(thread.stack.iter().rev().skip(1).cloned().collect()),
                 _ => None,
             };
+            let open = matches!(want, Want::Like(thread) if thread.open);
             let mut left = wanted;
             while let Some(point) = pick(&left) {
                 let name = points.read_name(&point, below, Block::Entry);
                 let (registers, locals) = (points.read_registers(&point), points.read_locals(&point, label));
                 let mut links = vec![Link { label, locals, below, name }];
-                if self.rest(&mut links, below_wanted.as_deref())? {
+                if self.rest(&mut links, below_wanted.as_deref(), open)? {
                     return Ok(Some(Word { globals, registers, links }));
                 }
                 // Only the state below can have been wrong.
@@ -319,8 +320,9 @@ impl Reader<'_> {
         Ok(None)
     }
 
-    /// Completes a word down to the final state.
-    fn rest(&self, links: &mut Vec<Link>, wanted: Option<&[FramePattern]>) -> Fallible<bool> {
+    /// Completes a word down to the final state, with these frames, and others below them if it is `open`.
+    fn rest(&self, links: &mut Vec<Link>, wanted: Option<&[FramePattern]>, open: bool) -> Fallible<bool> {
+        let wanted = wanted.filter(|wanted| !(open && wanted.is_empty()));
         let points = Points(self.encoding);
         let last = links.last().expect("a word has a top").clone();
         let State::Middle(state) = last.below else {
@@ -355,7 +357,7 @@ impl Reader<'_> {
                     // This has been tried on the way here.
                 } else {
                     links.push(Link { label, locals, below, name: name.clone() });
-                    if self.rest(links, wanted.map(|wanted| &wanted[1..]))? {
+                    if self.rest(links, wanted.map(|wanted| &wanted[1..]), open)? {
                         return Ok(true);
                     }
                     links.pop();

@@ -1,13 +1,13 @@
 //! Running out of memory or time is no verdict, and keeps what was finished.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use selvedge_core::Verdict;
 use selvedge_symbolic::expression::{Expression, Operator, Place};
 use selvedge_symbolic::network::{
     Assignment, Effect, Initial, Network, Procedure, ProcedureId, Process, Rule, Target, Variable,
 };
-use selvedge_symbolic::{Error, Goal, Options, check};
+use selvedge_symbolic::{Error, Goal, Options, Splitting, check};
 
 /// Two processes that multiply numbers of many bits: the product's middle bits have no small BDD.
 fn multiplier(width: u32) -> Network {
@@ -106,4 +106,38 @@ fn a_network_that_is_not_well_formed_is_an_error() {
     network.rules[0].guard = Expression::global(9);
     let error = check(&network, &Options::default(), &mut |_| true).unwrap_err();
     assert!(error.to_string().contains("rule 0 from first"), "{error}");
+}
+
+/// Globals that may be anything, as many as it takes to have a tuple for each valuation and never come to an end.
+fn many_tuples() -> Network {
+    let mut network = multiplier(12);
+    network.rules.truncate(1);
+    network
+}
+
+#[test]
+fn a_search_ends_when_it_is_asked_to_and_when_its_time_is_over() {
+    for (name, network, splitting) in [
+        // One operation on a BDD takes minutes.
+        ("a product", multiplier(20), Splitting::Lazy),
+        // One split makes millions of tuples.
+        ("tuples", many_tuples(), Splitting::Eager),
+    ] {
+        let options = Options { splitting, count: 0, ..Options::default() };
+        const AFTER: Duration = Duration::from_millis(400);
+        for time in [None, Some(AFTER)] {
+            let options = Options { time, ..options.clone() };
+            let begun = Instant::now();
+            let report =
+                check(&network, &options, &mut |_| time.is_some() || begun.elapsed() < AFTER).unwrap();
+            let took = begun.elapsed();
+            let Verdict::Inconclusive(gap) = &report.outcome.verdict else {
+                panic!("{name}: {:?}", report.outcome.verdict)
+            };
+            let reason =
+                if time.is_some() { "the time limit of 400ms was reached" } else { "it was interrupted" };
+            assert_eq!(gap.reason, reason, "{name}");
+            assert!(took > AFTER && took < AFTER + Duration::from_secs(1), "{name}: {took:?}");
+        }
+    }
 }

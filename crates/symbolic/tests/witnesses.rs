@@ -84,9 +84,10 @@ fn each(
     assert!(compared * 4 > count(500), "only {compared} networks were small enough");
 }
 
-/// Looks for configurations that are reachable, for some with a value changed, and for some with values left open.
+/// Looks for configurations that are reachable, for some with a value changed, and for some with values or the lower
+/// parts of stacks left open.
 fn configurations(first_seed: u64, shape: Shape, threads: u32) {
-    let (mut found, mut absent, mut created) = (0, 0, 0);
+    let (mut found, mut absent, mut created, mut opened) = (0, 0, 0, 0);
     each(first_seed, shape, threads, |seed, network, layers| {
         let mut random = Random::new(seed);
         let mut all: Vec<_> = layers[CONTEXTS as usize].iter().cloned().collect();
@@ -106,6 +107,13 @@ fn configurations(first_seed: u64, shape: Shape, threads: u32) {
                     }
                 }
             }
+            for thread in wanted.threads.iter_mut().filter(|thread| !thread.stack.is_empty()) {
+                if random.percent(40) {
+                    thread.stack.drain(..random.below(thread.stack.len() as u64) as usize);
+                    thread.open = true;
+                }
+            }
+            opened += u64::from(wanted.threads.iter().any(|thread| thread.open));
             let bound = first(layers, |configuration| wanted.matches(configuration));
             found += u64::from(bound.is_some());
             absent += u64::from(bound.is_none());
@@ -115,6 +123,7 @@ fn configurations(first_seed: u64, shape: Shape, threads: u32) {
         }
     });
     assert!(found * 5 > count(500) && absent * 50 > count(500), "{found} found, {absent} absent");
+    assert!(opened > found / 4, "{opened} open");
     assert!(created * 10 > count(500) || threads == 0, "{created} with created threads");
 }
 

@@ -9,8 +9,8 @@ use selvedge_report::{Origin, Report};
 use selvedge_stateless::Error;
 
 use super::{Answer, Checked, FrontEnd, Request, STATELESS, strategy};
-use crate::output::quote;
 use crate::progress::Progress;
+use crate::replay::from_token;
 
 pub(super) const FRONT_END: FrontEnd = FrontEnd {
     name: "executable",
@@ -26,6 +26,8 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
 };
 
 fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
+    // Ctrl-C ends the search, so that it says what it has covered.
+    let stop = interrupts();
     let options = request.options;
     let strategy = strategy(request)?;
     let program = NativeProgram::open(request.file)?
@@ -71,11 +73,10 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     };
     let file = request.file.display().to_string();
     let outcome = match request.replay {
-        Some((schedule, _)) => search.replay(&program, schedule),
+        Some(schedule) => search.replay(&program, schedule),
         None => {
             let line = Progress::start(file.clone());
-            // Ctrl-C ends the search, so that it says what it has covered.
-            search.check(&program, Some(interrupts()), &mut |at| {
+            search.check(&program, Some(stop), &mut |at| {
                 let bound = at
                     .bound
                     .map_or_else(String::new, |(measure, bound)| format!("{}, ", measure.count(bound)));
@@ -101,43 +102,13 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         error => anyhow!("{file} cannot be checked: {error}"),
     });
     let outcome = with_output(outcome?, &program);
-    let arguments = options.given().into_iter();
     let origin = Origin {
         file,
         filter: None,
-        arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
+        arguments: options.words(|_| true).collect(),
         words: request.arguments.to_vec(),
     };
-    let replay = outcome.violation().map(|violation| {
-        let mut words = vec!["selvedge check".to_string(), quote(&origin.file), "--replay".into()];
-        words.push(violation.schedule.to_string());
-        if let Some(input) = &options.stdin {
-            words.extend(["--stdin".into(), quote(&input.display().to_string())]);
-        }
-        if let Some(range) = options.nondet {
-            words.extend(["--nondet".into(), range.to_string()]);
-        }
-        if let Some(most) = options.spurious {
-            words.extend(["--spurious".into(), most.to_string()]);
-        }
-        if let Some(steps) = options.max_steps {
-            words.extend(["--max-steps".into(), steps.to_string()]);
-        }
-        if options.race_mode {
-            words.push("--race-mode".into());
-        }
-        if options.allow_races {
-            words.push("--allow-races".into());
-        }
-        if options.exit_status {
-            words.push("--exit-status".into());
-        }
-        if !request.arguments.is_empty() {
-            words.push("--".into());
-            words.extend(request.arguments.iter().map(|word| quote(word)));
-        }
-        words.join(" ")
-    });
+    let replay = outcome.violation().map(|violation| from_token(&violation.schedule, options, &origin));
     let status = program.failing_status().filter(|_| outcome.holds());
     let notes = status.map(|status| {
         let printed = printed(&program).map(|lines| format!(" {lines}")).unwrap_or_default();

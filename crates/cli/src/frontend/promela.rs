@@ -1,7 +1,6 @@
 //! Promela: models, checked by the explicit engine.
 
 use std::io::{BufRead as _, Write as _};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,9 @@ use selvedge_report::{Origin, Report};
 
 use super::{Answer, Checked, FrontEnd, Request};
 use crate::args::{Options, Simulate};
-use crate::output::{Status, quote};
+use crate::interrupt;
+use crate::output::Status;
+use crate::replay::from_token;
 use crate::value::Memory;
 
 pub(super) const FRONT_END: FrontEnd = FrontEnd {
@@ -41,24 +42,23 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
 };
 
 fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
+    let stop = interrupt::stop();
     let given = request.options;
     let options = options(given)?;
-    let checked = load_and_check(request, &options).map_err(|error| anyhow!("{error}"))?;
+    let checked = load_and_check(request, &options, stop).map_err(|error| anyhow!("{error}"))?;
     if let (Some(path), Some(trail)) = (&given.trail, &checked.trail) {
         std::fs::write(path, trail).with_context(|| format!("cannot write {path}; choose another file"))?;
     }
     let subject =
         request.file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let arguments = given.given().into_iter();
     let origin = Origin {
         file: request.file.display().to_string(),
         filter: None,
-        arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
+        arguments: given.words(|_| true).collect(),
         words: Vec::new(),
     };
-    let replay = checked.outcome.violation().map(|_| {
-        format!("selvedge check {} --trace trace.json; selvedge replay trace.json", quote(&origin.file))
-    });
+    let violation = checked.outcome.violation();
+    let replay = violation.map(|violation| from_token(&violation.schedule, given, &origin));
     let report = Report { subject, engine: "explicit".to_string(), outcome: checked.outcome };
     Ok(Answer { checked: vec![Checked { report, origin, replay, notes: None }], reservation: None })
 }
@@ -67,12 +67,12 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
 fn load_and_check(
     request: &Request<'_>,
     options: &selvedge_promela::Options,
+    stop: &'static AtomicBool,
 ) -> Result<selvedge_promela::Checked, Error> {
-    let mut line = Line::start();
-    let interrupted = line.interrupted.clone();
+    let mut line = Line::start(stop);
     let begin = Instant::now();
     let is_over = || options.time.is_some_and(|limit| begin.elapsed() >= limit);
-    let go_on = || !interrupted.load(Ordering::Relaxed) && !is_over();
+    let go_on = || !stop.load(Ordering::Relaxed) && !is_over();
     let given = request.options;
     let reading = Reading { definitions: &given.define, folders: &given.include, go_on: &go_on };
     let model = match selvedge_promela::load_with(request.file, &reading) {
@@ -85,7 +85,7 @@ fn load_and_check(
         }
         model => model?,
     };
-    if let Some((schedule, _)) = request.replay {
+    if let Some(schedule) = request.replay {
         return selvedge_promela::replay(&model, options.claims, schedule);
     }
     let options = selvedge_promela::Options { started: Some(begin), ..options.clone() };
@@ -143,15 +143,11 @@ fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
 /// The progress line: bound, states, rate.
 struct Line {
     bar: ProgressBar,
-    interrupted: Arc<AtomicBool>,
+    stop: &'static AtomicBool,
 }
 
 impl Line {
-    fn start() -> Self {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = interrupted.clone();
-        // A second front end cannot have set a handler; if one has, the search simply cannot be interrupted.
-        let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    fn start(stop: &'static AtomicBool) -> Self {
         let bar = if crate::progress::wanted() {
             let style =
                 ProgressStyle::with_template("{spinner} {msg} ({elapsed})").expect("a constant template");
@@ -161,14 +157,14 @@ impl Line {
         } else {
             ProgressBar::hidden()
         };
-        Line { bar, interrupted }
+        Line { bar, stop }
     }
 
     fn show(&mut self, progress: &Progress) -> bool {
         let bound = progress.bound.map_or(String::new(), |bound| format!("preemptions {bound}: "));
         let rate = progress.states as f64 / progress.elapsed.as_secs_f64().max(0.001);
         self.bar.set_message(format!("{bound}{} states, {rate:.0} a second", progress.states));
-        !self.interrupted.load(Ordering::Relaxed)
+        !self.stop.load(Ordering::Relaxed)
     }
 }
 

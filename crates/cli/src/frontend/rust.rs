@@ -14,6 +14,7 @@ use anyhow::{Context as _, anyhow, bail};
 use selvedge_report::Origin;
 
 use super::{Answer, Checked, FrontEnd, Request, STATELESS, strategy};
+use crate::interrupt::Interrupted;
 use crate::output::{Status, quote};
 use crate::progress;
 use process::Ended;
@@ -57,15 +58,21 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     if progress::wanted() {
         environment.push(("SELVEDGE_PROGRESS".into(), "1".into()));
     }
-    let mut exact = None;
-    if let Some((schedule, subject)) = request.replay {
+    let mut tests: Vec<&str> = request.filter.into_iter().collect();
+    if let Some(schedule) = request.replay {
         environment.push(("SELVEDGE_REPLAY".into(), schedule.to_string()));
-        exact = process::tests(&target)?.into_iter().find(|test| test == subject);
+        let known = process::tests(&target)?;
+        match request.filter {
+            // A schedule is that of one check.
+            Some(test) if known.iter().any(|known| known == test) => tests.push("--exact"),
+            None if known.len() > 1 => bail!(
+                "{} has several tests, and a schedule is that of one; name it after the file: {}",
+                target.what(),
+                known.join(", ")
+            ),
+            _ => {}
+        }
     }
-    let tests = match &exact {
-        Some(test) => vec![test.as_str(), "--exact"],
-        None => request.filter.into_iter().collect(),
-    };
     let ended = process::run(&target, &tests, &environment, &results, request.replay.is_some())?;
     let checked = read(request, &target, &options, &results, &ended)?;
     let reservation = reservation(&target, &checked, &ended);
@@ -98,36 +105,38 @@ fn read(
     if reports.is_empty() {
         return Err(no_result(request, target, ended));
     }
-    let arguments = request.options.given().into_iter();
-    let origin = Origin {
-        file: request.file.display().to_string(),
-        filter: request.filter.map(str::to_string),
-        arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
-        words: Vec::new(),
-    };
+    // What names the one test that a schedule is of. A violation is not lost where that cannot be found out.
+    let violated = reports.iter().any(|report| report.outcome.violation().is_some());
+    let known = if violated { process::tests(target).unwrap_or_default() } else { Vec::new() };
     let checked = reports.into_iter().map(|report| {
-        let violation = report.outcome.violation();
-        let replay = violation.map(|violation| {
-            let token = violation.schedule.to_string();
-            command(target, options, &token, &report.subject)
-        });
-        Checked { report, origin: origin.clone(), replay, notes: None }
+        let test = Some(report.subject.as_str()).filter(|subject| known.iter().any(|test| test == subject));
+        let filter = test.or(request.filter);
+        let replay = report
+            .outcome
+            .violation()
+            .map(|violation| command(target, options, &violation.schedule.to_string(), filter));
+        let origin = Origin {
+            file: request.file.display().to_string(),
+            filter: filter.map(str::to_string),
+            arguments: request.options.words(|_| true).collect(),
+            words: Vec::new(),
+        };
+        Checked { report, origin, replay, notes: None }
     });
     Ok(checked.collect())
 }
 
 /// The command that replays a counterexample without this one, under a debugger for instance.
-fn command(target: &Target, options: &[(String, String)], token: &str, subject: &str) -> String {
+fn command(target: &Target, options: &[(String, String)], token: &str, test: Option<&str>) -> String {
     let mut words = vec![format!("SELVEDGE_REPLAY={token}")];
     // Bounds and budgets do not matter to one execution; where the scheduling points and the choices are does.
-    let matters =
-        |name: &str| matches!(name, "SELVEDGE_RACE_MODE" | "SELVEDGE_ALLOW_RACES" | "SELVEDGE_SPURIOUS");
+    const MATTERS: [&str; 4] =
+        ["SELVEDGE_RACE_MODE", "SELVEDGE_ALLOW_RACES", "SELVEDGE_MAX_STEPS", "SELVEDGE_SPURIOUS"];
+    let matters = |name: &str| MATTERS.contains(&name);
     words.extend(options.iter().filter(|(name, _)| matters(name)).map(|(n, v)| format!("{n}={v}")));
     words.push("cargo".into());
     words.extend(target.arguments(false).iter().map(|word| quote(word)));
-    if target.way == Way::Test && !subject.is_empty() {
-        words.push(quote(subject));
-    }
+    words.extend(test.map(quote));
     words.join(" ")
 }
 
@@ -135,7 +144,7 @@ fn no_result(request: &Request<'_>, target: &Target, ended: &Ended) -> anyhow::E
     ended.show();
     let what = target.what();
     if ended.interrupted {
-        anyhow!("interrupted before a check of {what} ended, so there is no result; run it again")
+        Interrupted.into()
     } else if !ended.success {
         anyhow!(
             "{what} failed before a check ended ({}); see its output above and mend it first",

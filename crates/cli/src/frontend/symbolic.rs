@@ -1,7 +1,7 @@
 //! Boolean programs and CPDS files, for the symbolic engine.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use anyhow::{anyhow, bail};
 use selvedge_boolean::EXTENSIONS;
@@ -11,7 +11,9 @@ use selvedge_symbolic::network::Network;
 use selvedge_symbolic::{Goal, Options, Pattern, Splitting, check, replay_schedule};
 
 use super::{Answer, Checked, FrontEnd, Request};
+use crate::interrupt;
 use crate::progress::Progress;
+use crate::replay::from_token;
 
 pub(super) const FRONT_END: FrontEnd = FrontEnd {
     name: "pushdown network",
@@ -21,21 +23,31 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
         extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
     },
     filters: false,
-    options: &[&["--contexts", "--splitting", "--goal", "--threads", "--time", "--memory"]],
+    options: &[&["--contexts", "--splitting", "--goal", "--initial", "--threads", "--time", "--memory"]],
     check: run,
 };
 
 fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
+    let stop = interrupt::stop();
     let file = request.file.display().to_string();
-    let text = std::fs::read_to_string(request.file)
-        .map_err(|error| anyhow!("cannot read {file}: {error}; give a text file"))?;
-    let network = selvedge_boolean::read(&file, &text)?;
-    let options = options(request, &network)?;
+    let text = read(request.file)?;
+    let network = match &request.options.initial {
+        None => selvedge_boolean::read(&file, &text)?,
+        Some(_) if !selvedge_boolean::is_cpds(&file) => {
+            bail!(
+                "--initial is for pushdown networks (.cpds, .pds); a Boolean program gives its globals first values"
+            )
+        }
+        Some(initial) => {
+            let (name, initial) = configuration(initial, "--initial")?;
+            selvedge_boolean::read_from(&file, &text, (&name, &initial))?
+        }
+    };
+    let options = options(request, &file, &network)?;
     let found = match request.replay {
-        Some((schedule, _)) => replay_schedule(&network, &options, schedule)?,
+        Some(schedule) => replay_schedule(&network, &options, schedule)?,
         None => {
             let line = Progress::start(format!("{file}: 1 context"));
-            let interrupted = interrupts();
             check(&network, &options, &mut |at| {
                 line.say(format!(
                     "{file}: {}, {} view tuples, {} BDD nodes",
@@ -43,15 +55,14 @@ fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
                     at.tuples,
                     at.nodes
                 ));
-                interrupted.load(Ordering::Relaxed) == 0
+                !stop.load(Ordering::Relaxed)
             })?
         }
     };
-    let arguments = request.options.given().into_iter();
     let origin = Origin {
         file: file.clone(),
         filter: None,
-        arguments: arguments.flat_map(|(name, value)| [name.to_string()].into_iter().chain(value)).collect(),
+        arguments: request.options.words(|_| true).collect(),
         words: Vec::new(),
     };
     let notes = (request.replay.is_none()).then(|| {
@@ -61,11 +72,39 @@ fn run(request: &Request<'_>) -> anyhow::Result<Answer> {
         threads + &marked(&text, &found.outcome.statistics.lines)
     });
     let report = Report { subject: file, engine: "symbolic".into(), outcome: found.outcome };
-    let checked = vec![Checked { report, origin, replay: None, notes }];
+    let violation = report.outcome.violation();
+    let replay = violation.map(|violation| from_token(&violation.schedule, request.options, &origin));
+    let checked = vec![Checked { report, origin, replay, notes }];
     Ok(Answer { checked, reservation: None })
 }
 
-fn options(request: &Request<'_>, network: &Network) -> anyhow::Result<Options> {
+fn read(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path)
+        .map_err(|error| anyhow!("cannot read {}: {error}; give a text file", path.display()))
+}
+
+/// A configuration of a pushdown network, given as it is or as a file, and what to call it in errors.
+fn configuration(given: &str, option: &str) -> anyhow::Result<(String, String)> {
+    if given.contains('|') {
+        return Ok((option.to_string(), given.to_string()));
+    }
+    let path = Path::new(given);
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok((given.to_string(), read(path)?)),
+        Ok(_) => bail!("{option} {given} is not a regular file; give one that has STATE|SYMBOL,SYMBOL"),
+        Err(error) => bail!("{option} {given}: {error}; give STATE|SYMBOL,SYMBOL, or a file that has it"),
+    }
+}
+
+/// Whether a goal is `STATE|SYMBOL,SYMBOL`, or a file with that.
+fn is_of_network(goal: &str) -> bool {
+    match goal.split_once('|') {
+        Some((state, _)) => state.trim().parse::<u64>().is_ok(),
+        None => goal.ends_with(".spec"),
+    }
+}
+
+fn options(request: &Request<'_>, file: &str, network: &Network) -> anyhow::Result<Options> {
     let given = request.options;
     let mut options = Options::default();
     options.contexts = given.contexts.unwrap_or(options.contexts);
@@ -73,9 +112,13 @@ fn options(request: &Request<'_>, network: &Network) -> anyhow::Result<Options> 
     options.time = given.time.map(|time| time.0);
     options.memory = given.memory.map_or(options.memory, |memory| memory.0);
     if let Some(goal) = &given.goal {
-        options.goal = match goal.contains('|') {
-            true => Goal::Configuration(Pattern::parse(network, goal)?),
-            false => Goal::Label(goal.clone()),
+        options.goal = if selvedge_boolean::is_cpds(file) && is_of_network(goal) {
+            let (name, goal) = configuration(goal, "--goal")?;
+            Goal::Configuration(selvedge_boolean::goal(network, &name, &goal)?)
+        } else if goal.contains('|') {
+            Goal::Configuration(Pattern::parse(network, goal)?)
+        } else {
+            Goal::Label(goal.clone())
         };
     }
     options.splitting = match given.splitting.as_deref() {
@@ -84,19 +127,6 @@ fn options(request: &Request<'_>, network: &Network) -> anyhow::Result<Options> 
         Some(other) => bail!("--splitting {other} is not known; use lazy or eager"),
     };
     Ok(options)
-}
-
-/// Counts what Ctrl-C sends: the first lets the search say what it covered, the second ends everything.
-fn interrupts() -> Arc<AtomicU32> {
-    let count = Arc::new(AtomicU32::new(0));
-    let counted = count.clone();
-    // Another handler cannot have been set; if one has, the search simply cannot be interrupted.
-    let _ = ctrlc::set_handler(move || {
-        if counted.fetch_add(1, Ordering::Relaxed) > 0 {
-            std::process::exit(130);
-        }
-    });
-    count
 }
 
 /// Whether the limit on created threads mattered.

@@ -59,6 +59,25 @@ pub(crate) fn run(words: &[&str], status: i32) -> Seen {
     seen
 }
 
+/// Runs the line of a report that replays its counterexample, as a shell reads it, where the check was run.
+#[track_caller]
+pub(crate) fn replay(report: &Seen, status: i32) -> Seen {
+    let line = report.out.lines().find_map(|line| line.strip_prefix("Replay: "));
+    let line = line.unwrap_or_else(|| panic!("no line to replay with\n{report:?}"));
+    let shell = selvedge(&[]);
+    let mut command = Command::new("bash");
+    command.args(["-c", line]).current_dir(stub());
+    for (name, value) in shell.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let seen = Seen::from(command.output().unwrap());
+    assert_eq!(seen.status, Some(status), "{line}\n{seen:?}");
+    seen
+}
+
 /// What came out.
 #[derive(Debug)]
 pub(crate) struct Seen {

@@ -9,5 +9,6 @@ mod native;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod native_options;
 mod promela;
+mod replay;
 mod rust;
 mod symbolic;

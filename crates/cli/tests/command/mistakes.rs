@@ -62,8 +62,11 @@ fn mistakes_are_explained() {
         (vec!["report", &at("empty.json")], "no result"),
         (vec!["report", &at("binary.json")], "UTF-8"),
         (vec!["replay", &at("holds.json")], "nothing to replay"),
-        (vec!["replay", &at("violated.json")], "does not say which program"),
+        (vec!["replay", &at("violated.json")], "  selvedge replay TRACE -- FILE"),
         (vec!["replay", &at("none.json")], "cannot read"),
+        (vec!["replay", &at("violated.json"), "x.pml"], "unexpected argument 'x.pml'"),
+        (vec!["replay", &at("violated.json"), "--", "nowhere.pml"], "cannot read nowhere.pml"),
+        (vec!["replay", &at("violated.json"), "--", &at("model.xyz")], "it takes\n  Rust: a .rs file"),
     ] {
         let seen = run(&words, 2);
         assert!(seen.err.contains(message), "{words:?}: {seen:?}");

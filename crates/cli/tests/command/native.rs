@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Seen, fresh, run, selvedge};
+use crate::common::{Seen, fresh, replay, run, selvedge};
 use crate::interrupt::interrupt;
 
 pub(crate) fn has_gcc(test: &str) -> bool {
@@ -92,8 +92,7 @@ fn an_executable_gets_its_input_and_arguments() {
     let json = std::fs::read_to_string(&result).unwrap();
     assert!(json.contains(r#""engine":"stateless""#) && json.contains(r#""kind":"assertion""#), "{json}");
     assert!(json.contains("program.c:"), "{json}");
-    // The trace file says how the program was run.
-    let again = run(&["replay", trace.to_str().unwrap()], 1);
+    let again = replay(&seen, 1);
     assert!(again.out.contains("arguments[1]"), "{again:?}");
 }
 
@@ -106,9 +105,7 @@ fn a_token_replays_an_execution() {
     let program = compile(&fresh("native-token"), &std::fs::read_to_string(corpus).unwrap(), &[]);
     let program = program.to_str().unwrap();
     let seen = run(&["check", program], 1);
-    let line = seen.out.lines().find_map(|line| line.strip_prefix("Replay: selvedge ")).unwrap();
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let again = run(&words, 1);
+    let again = replay(&seen, 1);
     assert!(
         again.out.contains("assertion failed: counter == 2") && again.out.contains("preempted"),
         "{again:?}"

@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Seen, fresh, run, selvedge};
+use crate::common::{Seen, fresh, replay, run, selvedge};
 use crate::native::{COUNTER, compile, has_gcc};
 
 /// The bug of this program needs one preemption.
@@ -226,9 +226,7 @@ fn what_a_race_leads_to_is_found_where_races_are_allowed() {
         let seen = run(&[&["check", &wrong][..], &allowed, more].concat(), 1);
         assert!(seen.out.contains("assertion failed: inside == 1"), "{seen:?}");
         // Shown again, with what it was found with.
-        let line = seen.out.lines().find_map(|line| line.strip_prefix("Replay: selvedge ")).unwrap();
-        assert!(line.contains("--race-mode --allow-races"), "{line}");
-        let again = run(&line.split_whitespace().collect::<Vec<_>>(), 1);
+        let again = replay(&seen, 1);
         assert!(again.out.contains("assertion failed: inside == 1"), "{again:?}");
     }
     // An answer would say nothing: accesses would not be steps, or orders of theirs would be left out.

@@ -75,7 +75,7 @@ fn a_simulation_follows_a_trail_and_shows_columns_and_arrows() {
     // The second process has the second column.
     assert!(lines[1].starts_with("    1                        c!6 --> [6]"), "{}", seen.out);
     assert!(seen.out.contains("assertion violated") && seen.out.contains("--> c?x"), "{}", seen.out);
-    let seen = run(&["replay", trace], 1);
+    let seen = run(&["replay", trace, "--", &model], 1);
     let column = |text: &str| {
         let line = seen
             .out

@@ -1,6 +1,6 @@
 //! `selvedge check FILE.rs` with programs that write results as the library does.
 
-use crate::common::{Seen, fresh, run, selvedge, stub};
+use crate::common::{Seen, fresh, replay, run, selvedge, stub};
 use selvedge_report::from_json_all;
 
 #[test]
@@ -101,15 +101,12 @@ fn a_trace_is_replayed_with_the_options_of_its_check() {
     let file = fresh("trace").join("bug one.json");
     let path = file.to_str().unwrap();
     let seen = run(&["check", "examples/violated_environment.rs", "--race-mode", "--trace", path], 1);
-    assert!(seen.out.contains(&format!("Replay: selvedge replay '{path}'")), "{seen:?}");
-    let seen = run(&["replay", path], 1);
+    let seen = replay(&seen, 1);
     assert!(seen.out.contains("VIOLATED: race=1 replay=1A\n"), "{seen:?}");
     assert!(seen.err.contains("seen in a replay"), "{seen:?}");
     // The program may have moved.
-    let seen = Seen::from(selvedge(&["replay", path]).current_dir("/").output().unwrap());
-    assert!(seen.status == Some(2) && seen.err.contains("is not here"), "{seen:?}");
     let moved = stub().join("examples/violated_environment.rs");
-    let words = ["replay", path, moved.to_str().unwrap()];
+    let words = ["replay", path, "--", moved.to_str().unwrap()];
     assert_eq!(selvedge(&words).current_dir("/").output().unwrap().status.code(), Some(1));
 }
 
@@ -117,10 +114,15 @@ fn a_trace_is_replayed_with_the_options_of_its_check() {
 fn the_trace_of_a_test_replays_that_test_only() {
     let file = fresh("test-trace").join("bug.json");
     let path = file.to_str().unwrap();
-    run(&["check", "tests/queue.rs", "--trace", path], 1);
-    let seen = run(&["replay", path, "--json", "-"], 1);
+    let seen = run(&["check", "tests/queue.rs", "--trace", path], 1);
+    let again = replay(&seen, 1);
+    assert!(again.out.starts_with("VIOLATED: closes\n") && !again.out.contains("HOLDS"), "{again:?}");
+    let seen = run(&["replay", path, "--json", "-", "--", "tests/queue.rs", "closes"], 1);
     let reports = from_json_all(&seen.out).unwrap();
     assert_eq!(reports.iter().map(|report| &*report.subject).collect::<Vec<_>>(), ["closes"]);
+    // Which test it is of is for the user to say.
+    let seen = run(&["replay", path, "--", "tests/queue.rs"], 2);
+    assert!(seen.err.contains("name it after the file: closes, closes_again, opens"), "{seen:?}");
 }
 
 #[test]

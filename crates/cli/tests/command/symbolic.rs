@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::common::{Seen, fresh, run, selvedge};
+use crate::common::{Seen, fresh, replay, run, selvedge};
 
 fn corpus(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/symbolic").join(name);
@@ -104,8 +104,8 @@ fn a_configuration_is_looked_for_with_the_threads_that_exist() {
         let words = ["check", file, "--contexts", contexts, "--goal", goal, "--trace", trace];
         let seen = run(&words, 1);
         assert!(seen.out.contains("the configuration is reached"), "{goal}: {}", seen.out);
-        let seen = run(&["replay", trace], 1);
-        assert!(seen.out.contains("VIOLATED"), "{goal}: {}", seen.out);
+        let seen = replay(&seen, 1);
+        assert!(seen.out.contains("the configuration is reached"), "{goal}: {}", seen.out);
     }
     for (goal, status) in [
         ("sum = 1 | END | entry of add (amount = 1) | ", 0),
@@ -176,9 +176,12 @@ fn a_counterexample_replays() {
     let trace = trace.to_str().unwrap();
     for file in ["bluetooth_v3.bp", "created_threads.bp", "lock_order.bp"] {
         let file = corpus(file);
-        run(&["check", &file, "--contexts", "4", "--trace", trace], 1);
-        let seen = run(&["replay", trace], 1);
-        assert!(seen.out.contains("VIOLATED"), "{}", seen.out);
+        for words in [&["--trace", trace][..], &[]] {
+            let seen = run(&[&["check", &file, "--contexts", "4"], words].concat(), 1);
+            let kind = seen.out.lines().nth(2).unwrap().to_string();
+            let again = replay(&seen, 1);
+            assert!(again.out.starts_with("VIOLATED") && again.out.contains(&kind), "{}", again.out);
+        }
     }
 }
 
@@ -205,4 +208,39 @@ fn mistakes_have_a_place_and_a_remedy() {
 fn too_little_memory_is_inconclusive() {
     let seen = run(&["check", &corpus("vector_java5.bp"), "--contexts", "3", "--memory", "64K"], 3);
     assert!(seen.out.contains("INCONCLUSIVE") && seen.out.contains("--memory"), "{}", seen.out);
+}
+
+#[test]
+fn a_network_has_its_first_configuration_and_its_goal_in_files() {
+    let folder = fresh("symbolic-files");
+    let at = |name: &str| folder.join(name).to_str().unwrap().to_string();
+    std::fs::write(at("n.pds"), "2\nPDA 0 1\n0 0 -> 1 1\n1 1 -> 0 5\n").unwrap();
+    std::fs::write(at("n.init"), "1|1\n").unwrap();
+    std::fs::write(at("n.spec"), "0|5\n").unwrap();
+    let (net, init, spec) = (at("n.pds"), at("n.init"), at("n.spec"));
+    let trace = at("bug.json");
+    for goal in [spec.as_str(), "0|5", "state = 0 | P0.5", "state = 0 | 5 / ..."] {
+        for words in [&["--initial", init.as_str()][..], &["--initial", "1|1"]] {
+            let seen = run(&[&["check", &net, "--goal", goal, "--trace", &trace], words].concat(), 1);
+            assert!(
+                seen.out.contains("the configuration is reached") && seen.out.contains("1 step"),
+                "{seen:?}"
+            );
+            assert!(replay(&seen, 1).out.contains("the configuration is reached"));
+        }
+    }
+    // From the first symbol it is a step more.
+    assert!(run(&["check", &net, "--goal", "0|5"], 1).out.contains("2 steps"));
+    let program = corpus("bluetooth_v1.bp");
+    for (words, expected) in [
+        (["check", &net, "--goal", "0|6"], "--goal:1:3: P0 has no stack symbol 6"),
+        (["check", &net, "--goal", "nowhere.spec"], "--goal nowhere.spec: No such file"),
+        (["check", &net, "--initial", "/dev/zero"], "--initial /dev/zero is not a regular file"),
+        (["check", &net, "--initial", "7|0"], "--initial:1:1: there is no global state 7"),
+        (["check", &program, "--initial", "0|0"], "--initial is for pushdown networks"),
+        (["check", &program, "--goal", "0|0"], "expected `name = value`, found `0`"),
+    ] {
+        let seen = run(&words, 2);
+        assert!(seen.err.contains(expected), "{words:?}: {seen:?}");
+    }
 }

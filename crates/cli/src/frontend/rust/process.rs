@@ -5,14 +5,13 @@
 
 use std::io::{Read, Write as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::{Command, Output, Stdio};
 use std::thread::JoinHandle;
 
 use anyhow::{Context as _, anyhow, bail};
 
 use super::target::{Target, Way, cargo, no_cargo};
+use crate::interrupt::{self, Interrupted, Told};
 use crate::progress::{self, Progress};
 
 /// How much of the end of an output is kept.
@@ -23,7 +22,7 @@ pub(super) struct Ended {
     pub(super) success: bool,
     /// In words: "exit status: 101".
     pub(super) status: String,
-    /// Whether the user pressed Ctrl-C.
+    /// Whether we were asked to stop.
     pub(super) interrupted: bool,
     /// The end of what it printed.
     output: String,
@@ -42,12 +41,10 @@ impl Ended {
 /// Builds the program; a failure shows what cargo said.
 pub(super) fn build(target: &Target) -> anyhow::Result<()> {
     let progress = Progress::start(format!("building {}", target.what()));
-    let output = cargo()
-        .args(target.arguments(true))
-        .args(["--color", if progress::wanted() { "always" } else { "never" }])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(no_cargo)?;
+    let mut command = cargo();
+    command.args(target.arguments(true));
+    command.args(["--color", if progress::wanted() { "always" } else { "never" }]);
+    let output = output(command)?;
     drop(progress);
     if output.status.success() {
         return Ok(());
@@ -61,20 +58,28 @@ pub(super) fn tests(target: &Target) -> anyhow::Result<Vec<String>> {
     if target.way == Way::Run {
         return Ok(Vec::new());
     }
-    let output = cargo()
-        .args(target.arguments(false))
-        .args(["--quiet", "--", "--list", "--format", "terse"])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(no_cargo)?;
+    let mut command = cargo();
+    command.args(target.arguments(false)).args(["--quiet", "--", "--list", "--format", "terse"]);
+    let output = output(command)?;
     let lines = String::from_utf8_lossy(&output.stdout);
     Ok(lines.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_string).collect())
 }
 
+/// Runs a command that has nothing to say when it is stopped.
+pub(super) fn output(mut command: Command) -> anyhow::Result<Output> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some((_told, child)) = Told::start(&mut command, false).map_err(no_cargo)? {
+        let output = child.wait_with_output().context("cannot wait for cargo")?;
+        if !interrupt::stopped() {
+            return Ok(output);
+        }
+    }
+    Err(Interrupted.into())
+}
+
 /// Runs the program, which writes its results to a file. With `show`, what it prints is seen at once.
 ///
-/// Ctrl-C goes to the program as well as to us (one process group): it ends by writing what it covered, so
-/// the first is only noted here. The second ends both.
+/// When we are asked to stop, so is the program, which ends by writing what it covered.
 pub(super) fn run(
     target: &Target,
     tests: &[&str],
@@ -97,40 +102,24 @@ pub(super) fn run(
 }
 
 fn wait(mut command: Command, show: bool) -> anyhow::Result<Ended> {
-    let interrupts = Arc::new(AtomicUsize::new(0));
-    let running: Arc<Mutex<Option<Child>>> = Arc::default();
-    let handler = (interrupts.clone(), running.clone());
-    ctrlc::set_handler(move || {
-        let (interrupts, running) = &handler;
-        if interrupts.fetch_add(1, Ordering::SeqCst) > 0 {
-            if let Some(child) = running.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-                let _ = child.kill();
-            }
-            std::process::exit(130);
-        }
-        if progress::wanted() {
-            let _ = writeln!(std::io::stderr(), "\nstopping; Ctrl-C again ends at once");
-        }
-    })
-    .context("cannot catch Ctrl-C")?;
-
-    let mut child = command.spawn().map_err(no_cargo)?;
+    let Some((told, mut child)) = Told::start(&mut command, true).map_err(no_cargo)? else {
+        let status = "it was not started".to_string();
+        return Ok(Ended { success: false, status, interrupted: true, output: String::new() });
+    };
     let stdout = child.stdout.take().map(|pipe| tail(pipe, show));
     let stderr = child.stderr.take().map(|pipe| tail(pipe, show));
-    *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
     // `cargo test` dies of Ctrl-C before its test does. The pipe ends with the last process that holds it, so
-    // reading it to the end waits for the test as well, and leaves the child free to be killed meanwhile.
+    // reading it to the end waits for the test as well.
     let mut output = Vec::new();
     for reader in [stdout, stderr].into_iter().flatten() {
         output.extend(reader.join().map_err(|_| anyhow!("the reader of the program's output failed"))?);
     }
-    let mut child =
-        running.lock().unwrap_or_else(PoisonError::into_inner).take().expect("only this function takes it");
     let status = child.wait().context("cannot wait for cargo")?;
+    drop(told);
     Ok(Ended {
         success: status.success(),
         status: status.to_string(),
-        interrupted: interrupts.load(Ordering::SeqCst) > 0,
+        interrupted: interrupt::stopped(),
         output: if show { String::new() } else { String::from_utf8_lossy(&output).into_owned() },
     })
 }

@@ -6,6 +6,8 @@ use std::process::Command;
 use anyhow::{Context as _, anyhow, bail};
 use serde::Deserialize;
 
+use super::process::output;
+
 /// How a target is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
@@ -116,11 +118,9 @@ pub(super) fn find(file: &Path) -> anyhow::Result<Target> {
              put it into examples/ or tests/ of a package that depends on selvedge"
         );
     };
-    let output = cargo()
-        .args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"])
-        .arg(&manifest)
-        .output()
-        .map_err(no_cargo)?;
+    let mut command = cargo();
+    command.args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"]).arg(&manifest);
+    let output = output(command)?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         bail!("cargo does not accept {}; mend it first:\n{}", manifest.display(), said.trim_end());
