@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::time::Duration;
 
 use selvedge_core::{Outcome, Schedule, Verdict};
@@ -13,7 +14,7 @@ use crate::Strategy;
 use crate::environment::Environment;
 use crate::progress::{self, INTERRUPTED, ProgressLine};
 use crate::pulse::{PATIENCE, Pulse};
-use crate::rt::{ClosureProgram, Options};
+use crate::rt::{ClosureProgram, Mark, Options};
 
 /// Checks a closure with the default settings: every execution with at most 2 preemptions.
 ///
@@ -90,7 +91,7 @@ impl Default for Checker {
             time_limit: None,
             max_executions: None,
             max_steps: settings.max_steps,
-            stack_size: 512 * 1024,
+            stack_size: 2 * 1024 * 1024,
             coverage: None,
             keep_going: settings.keep_going,
             shorten: settings.shorten,
@@ -238,7 +239,7 @@ impl Checker {
         Checker { max_steps: steps, ..self }
     }
 
-    /// The size of the threads' stacks in bytes (512 KiB by default). Memory is used only where a stack grows.
+    /// The size of the threads' stacks in bytes (2 MiB by default, as std's). Memory is used only where a stack grows.
     pub fn stack_size(self, bytes: usize) -> Self {
         Checker { stack_size: bytes, ..self }
     }
@@ -405,10 +406,11 @@ impl Checker {
             progress::catch_interrupts();
         }
         let settings = self.settings();
-        let pulse = Pulse::default();
+        let pulse = Arc::new(Pulse::default());
         // The outcome, and whether it counts.
-        let attempt = |options: Options| {
-            let program = ClosureProgram { body: f, options, stack_size: self.stack_size, pulse: &pulse };
+        let attempt = |options: Options, mark: &Mark| {
+            let program =
+                ClosureProgram { body: f, options, stack_size: self.stack_size, pulse: pulse.clone(), mark };
             let mut explorer = match program.start() {
                 Ok(execution) => Explorer::with_execution(execution, settings),
                 Err(error) => return (Err(error.into()), true),
@@ -428,13 +430,19 @@ impl Checker {
             };
             (outcome, !explorer.is_outdated())
         };
-        let search = || match attempt(options) {
-            (outcome, true) => outcome,
-            // Reference counts matter: clones and drops are steps.
-            (first, false) => match (attempt(Options { counts_references: true, ..options }).0, first) {
-                (Err(_), first @ Ok(_)) => first,
-                (outcome, _) => outcome,
-            },
+        let search = || {
+            let mark = Mark::new();
+            let outcome = match attempt(options, &mark) {
+                (outcome, true) => outcome,
+                // Reference counts matter: clones and drops are steps.
+                (first, false) => {
+                    match (attempt(Options { counts_references: true, ..options }, &mark).0, first) {
+                        (Err(_), first @ Ok(_)) => first,
+                        (outcome, _) => outcome,
+                    }
+                }
+            };
+            mark.refused_at_last().map_or(outcome, |stop| Err(Error::Unsupported(stop)))
         };
         let outcome = std::thread::scope(|scope| {
             let name = std::thread::current().name().unwrap_or("selvedge").to_string();

@@ -439,3 +439,52 @@ fn a_wait_may_time_out_while_another_thread_has_the_mutex() {
     });
     assert!(violation(&outcome).message.contains("nothing is there"));
 }
+
+#[expect(unconditional_recursion, reason = "it is to overflow")]
+fn deeper(n: u64) -> u64 {
+    std::hint::black_box(deeper(std::hint::black_box(n + 1))) + n
+}
+
+#[test]
+fn a_stack_that_overflows_is_reported_with_the_name_of_its_thread() {
+    for _ in 0..2 {
+        let outcome = Checker::new().explore(|| {
+            let flag = Arc::new(AtomicBool::new(false));
+            let other = flag.clone();
+            let worker = thread::Builder::new().name("worker".into()).spawn(move || {
+                if other.load(SeqCst) {
+                    deeper(0);
+                }
+            });
+            flag.store(true, SeqCst);
+            worker.unwrap().join().unwrap();
+        });
+        let found = violation(&outcome);
+        assert_eq!(found.kind, ViolationKind::Crash);
+        assert!(found.message.starts_with("worker has overflowed its stack of 2 MiB"), "{}", found.message);
+        assert!(found.location.as_ref().unwrap().file.ends_with("failures.rs"));
+    }
+}
+
+/// Before its first operation a thread runs within the step of its creator.
+#[test]
+fn a_new_thread_that_overflows_is_not_its_creator() {
+    let outcome = Checker::new().stack_size(64 << 10).explore(|| {
+        let worker = thread::Builder::new().name("worker".into());
+        drop(worker.spawn(|| deeper(0)).unwrap().join());
+    });
+    let message = &violation(&outcome).message;
+    assert!(message.starts_with("worker has overflowed its stack of 64 KiB"), "{message}");
+}
+
+#[test]
+fn a_stack_is_as_large_as_stds() {
+    fn fill(bytes: usize) -> u8 {
+        let page = std::hint::black_box([1_u8; 4096]);
+        if bytes < page.len() { page[0] } else { fill(bytes - page.len()) ^ page[bytes % page.len()] }
+    }
+    selvedge::check(|| {
+        std::hint::black_box(fill(1 << 20));
+        thread::spawn(|| std::hint::black_box(fill(1 << 20))).join().unwrap();
+    });
+}

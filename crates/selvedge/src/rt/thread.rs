@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId};
-use selvedge_stateless::LocalEvent;
+use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId, ViolationKind};
+use selvedge_stateless::{LocalEvent, Stop, StopKind};
 
 use super::panic::{self, PanicNote};
-use super::{Gate, Handle, ObjectKind, Phase};
+use super::{Gate, Handle, ObjectKind, Phase, describe, overflow};
 
 /// A thread of the current execution.
 pub(crate) struct Thread {
@@ -38,6 +38,8 @@ pub(crate) struct Thread {
     /// Its virtual time, since the execution began.
     pub(crate) now: Duration,
     pub(crate) locals: Locals,
+    /// Where its stack ends.
+    pub(super) stack_limit: usize,
 }
 
 /// The thread-local variables of a thread, each with the address of its key.
@@ -60,10 +62,13 @@ impl Thread {
     }
 }
 
+/// What runs the body of a thread.
+pub(super) type Body = Coroutine<(), (), ()>;
+
 /// What is kept for the thread with one number from execution to execution.
 #[derive(Default)]
 pub(crate) struct Slot {
-    coroutine: Option<Coroutine<(), (), ()>>,
+    coroutine: Option<Body>,
     stack: Option<DefaultStack>,
     stack_size: usize,
 }
@@ -119,6 +124,7 @@ where
         earlier_panic: None,
         now: creator_time,
         locals: Locals::default(),
+        stack_limit: 0,
     });
     runtime.enabled.insert(id);
     runtime.alive += 1;
@@ -134,6 +140,7 @@ where
             DefaultStack::new(size).expect("there is memory for a stack")
         }
     };
+    runtime.threads[id.index()].stack_limit = overflow::limit(&stack);
     let root = move |yielder: &Yielder<(), ()>, ()| run(handle, id, yielder, body);
     // SAFETY: the caller promises that the body stays valid; the rest is 'static.
     slot.coroutine = Some(unsafe { Coroutine::with_stack_unchecked(stack, root) });
@@ -143,9 +150,11 @@ where
         runtime.event(LocalEvent::Spawned(id));
         runtime.event(LocalEvent::By(id));
         let performed = (runtime.performed, runtime.site, runtime.value);
+        runtime.pulse.goes_on(id.0, None);
         resume(handle, id);
         let runtime = handle.get();
         (runtime.performed, runtime.site, runtime.value) = performed;
+        runtime.pulse.goes_on(parent.0, runtime.site);
         runtime.current = parent;
         runtime.event(LocalEvent::By(parent));
     }
@@ -170,16 +179,40 @@ pub(crate) fn resume(handle: Handle, thread: ThreadId) {
     }
 }
 
-/// Gives up a coroutine that can never run again. Its stack stays as it is: nothing on it is dropped, and
-/// nothing that borrows from it dangles.
+/// Gives up a coroutine that can never run again. Until the execution is over its stack stays as it is: nothing on it is
+/// dropped, and nothing that borrows from it dangles.
 #[cold]
 fn leak(handle: Handle, slot: &mut Slot, thread: ThreadId) {
-    std::mem::forget(slot.coroutine.take());
     let runtime = handle.get();
+    runtime.left.extend(slot.coroutine.take().map(|coroutine| (thread, coroutine)));
     runtime.abandoned = false;
-    runtime.threads[thread.index()].ended = true;
+    let state = &mut runtime.threads[thread.index()];
+    state.ended = true;
+    let label = state.label(thread.index());
     runtime.enabled.remove(thread);
     runtime.alive -= 1;
+    if std::mem::take(&mut runtime.overflowed) && runtime.phase == Phase::Running {
+        runtime.stop = Some(Box::new(Stop {
+            kind: StopKind::Violation(ViolationKind::Crash),
+            message: format!(
+                "{label} has overflowed its stack of {}. If it does not recurse without end, give it more: \
+                 Checker::stack_size, or thread::Builder::stack_size",
+                overflow::size(slot.stack_size)
+            ),
+            location: runtime.site.map(describe::location),
+        }));
+    }
+}
+
+/// Takes the stacks of coroutines that were given up, when nothing is left of the execution that could use what is on them.
+pub(super) fn reuse_stacks(handle: Handle) {
+    let runtime = handle.get();
+    for (thread, mut coroutine) in runtime.left.drain(..) {
+        // SAFETY: all threads have ended, and what outlives them borrows from none of their stacks; what is on this one is
+        // leaked.
+        unsafe { coroutine.force_reset() };
+        runtime.slots[thread.index()].stack = Some(coroutine.into_stack());
+    }
 }
 
 /// The root of every coroutine.

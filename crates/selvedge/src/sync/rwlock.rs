@@ -41,6 +41,8 @@ const WAITERS: u64 = !(WAITER - 1);
 /// ```
 pub struct RwLock<T: ?Sized> {
     pub(super) slot: ObjectSlot,
+    /// Taken outside of a check.
+    used_outside: AtomicBool,
     /// Poisoned outside of a check.
     pub(super) poisoned: AtomicBool,
     /// Outside of a check, writers take this before the lock, so that one can turn into a reader with no
@@ -64,6 +66,7 @@ impl<T> RwLock<T> {
     pub const fn new(value: T) -> Self {
         RwLock {
             slot: ObjectSlot::new(),
+            used_outside: AtomicBool::new(false),
             poisoned: AtomicBool::new(false),
             turnstile: std::sync::Mutex::new(()),
             outside: std::sync::RwLock::new(()),
@@ -107,9 +110,21 @@ fn try_result<G>(result: TryLockResult<G>) -> Option<G> {
 }
 
 impl<T: ?Sized> RwLock<T> {
+    #[inline]
+    #[track_caller]
     pub(super) fn object(&self, handle: Handle) -> ObjectId {
+        match self.slot.get(handle.get().stamp) {
+            Some(lock) => lock,
+            None => self.first_object(handle, Location::caller()),
+        }
+    }
+
+    #[cold]
+    fn first_object(&self, handle: Handle, site: &'static Location<'static>) -> ObjectId {
         let initial = if self.poisoned.load(Ordering::Relaxed) { POISONED } else { 0 };
-        handle.get().object(&self.slot, ObjectKind::RwLock, initial)
+        let lock = handle.get().object(&self.slot, ObjectKind::RwLock, initial);
+        rt::begin_anew(handle, &self.data, self.used_outside.load(Ordering::Relaxed), site);
+        lock
     }
 
     /// Takes the lock for reading, waiting for it if need be.
@@ -238,11 +253,21 @@ impl<T: ?Sized> RwLock<T> {
         self.write_guard(WriteHeld::InCheck(handle), site)
     }
 
+    /// Notes a use outside of a check, where there are others that must not be slowed down.
+    fn is_used_outside(&self) {
+        if !self.used_outside.load(Ordering::Relaxed) {
+            self.used_outside.store(true, Ordering::Relaxed);
+        }
+    }
+
     fn read_guard<'a>(
         &'a self,
         held: ReadHeld<'a>,
         site: &'static Location<'static>,
     ) -> LockResult<RwLockReadGuard<'a, T>> {
+        if let ReadHeld::Outside(_) = held {
+            self.is_used_outside();
+        }
         poison_result(self.is_poisoned(), RwLockReadGuard::new(self, held, site))
     }
 
@@ -251,6 +276,9 @@ impl<T: ?Sized> RwLock<T> {
         held: WriteHeld<'a>,
         site: &'static Location<'static>,
     ) -> LockResult<RwLockWriteGuard<'a, T>> {
+        if let WriteHeld::Outside(..) = held {
+            self.is_used_outside();
+        }
         poison_result(self.is_poisoned(), RwLockWriteGuard::new(self, held, site))
     }
 
