@@ -165,6 +165,7 @@ fn action(runtime: &Runtime, op: &Op, called: fn(&Runtime, ObjectId) -> String) 
         OpKind::Park => "park".into(),
         OpKind::Unpark if is_waker(runtime, op) => format!("wake {name}"),
         OpKind::Unpark if kind(runtime, op) == Some(ObjectKind::Task) => format!("complete {name}"),
+        OpKind::Unpark if kind(runtime, op) == Some(ObjectKind::Thread) => "return from the closure".into(),
         OpKind::Unpark => format!("set {name}"),
         OpKind::Yield => "yield".into(),
         OpKind::SpinLoop => "spin".into(),

@@ -38,7 +38,7 @@ pub(crate) use foreign::Mark;
 pub(crate) use object::{Object, ObjectKind, ObjectSlot};
 pub(crate) use panic::is_teardown;
 pub(crate) use statics::{begin_anew, is_static};
-pub(crate) use thread::{Thread, body, spawn};
+pub(crate) use thread::{ENDED, RETURNED, Thread, body, spawn};
 
 thread_local! {
     /// The runtime of the exploration that this OS thread runs, or null.

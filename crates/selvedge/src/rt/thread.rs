@@ -231,12 +231,15 @@ fn run<F: FnOnce() -> BodyEnd>(handle: Handle, id: ThreadId, yielder: &Yielder<(
     }
     let mut outcome = body();
     if !matches!(outcome, BodyEnd::TornDown) {
+        if !is_fatal(handle, id, &outcome) {
+            returned(handle, id);
+        }
         outcome = drop_locals(handle, id, outcome);
     }
     let runtime = handle.get();
     match outcome {
         BodyEnd::TornDown => {}
-        BodyEnd::Panicked if id.index() == 0 || !runtime.options.allow_thread_panics => {
+        BodyEnd::Panicked if is_fatal(handle, id, &outcome) => {
             let thread = &mut runtime.threads[id.index()];
             let unknown =
                 || PanicNote { message: "a panic that another panic hook took".into(), location: None };
@@ -254,11 +257,40 @@ fn run<F: FnOnce() -> BodyEnd>(handle: Handle, id: ThreadId, yielder: &Yielder<(
             if ended.is_ok() {
                 let runtime = handle.get();
                 runtime.site = None;
-                runtime.set_word(object, 1);
+                let word = runtime.state(object).word;
+                runtime.set_word(object, word | ENDED);
             }
         }
     }
     end(handle, id);
+}
+
+/// Whether a body's end is a violation.
+fn is_fatal(handle: Handle, id: ThreadId, outcome: &BodyEnd) -> bool {
+    let may_panic = id.index() > 0 && handle.get().options.allow_thread_panics;
+    matches!(outcome, BodyEnd::Panicked) && !may_panic
+}
+
+/// The word of the object that stands for a thread: its closure has returned, and it has ended. Only where it has local
+/// variables does it do anything in between.
+pub(crate) const RETURNED: u64 = 2;
+pub(crate) const ENDED: u64 = 1;
+
+/// A thread's closure has returned, and the destructors of its local variables have yet to run: a scope does not wait for
+/// them, and the thread is finished for those who ask.
+fn returned(handle: Handle, id: ThreadId) {
+    let runtime = handle.get();
+    if id.index() == 0 || runtime.threads[id.index()].locals.values.is_empty() {
+        return;
+    }
+    let object = runtime.threads[id.index()].object;
+    let op = Op::on(OpKind::Unpark, Access::Write, object);
+    // Where the execution is over that is noticed by the destructors.
+    if catch_unwind(AssertUnwindSafe(|| handle.visible(op, Location::caller()))).is_ok() {
+        let runtime = handle.get();
+        runtime.site = None;
+        runtime.set_word(object, RETURNED);
+    }
 }
 
 fn end(handle: Handle, id: ThreadId) {
