@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Parser as _;
+use selvedge_core::Verdict;
 
 use crate::args::{Check, Cli, Command, Compile, Replay, Report};
 use crate::frontend::{self, Answer, Request};
@@ -73,7 +74,16 @@ pub(crate) fn replay(replay: &Replay) -> anyhow::Result<Status> {
         options: &check.options,
         replay: Some((&violation.schedule, &report.subject)),
     };
-    finish(&mut sink, &frontend::check(&request)?)
+    let mut answer = frontend::check(&request)?;
+    for checked in &mut answer.checked {
+        // What the search had ruled out below the counterexample is still so.
+        if let Verdict::Violated(again) = &mut checked.report.outcome.verdict
+            && (again.kind, &again.schedule) == (violation.kind, &violation.schedule)
+        {
+            again.below = again.below.take().or_else(|| violation.below.clone());
+        }
+    }
+    finish(&mut sink, &answer)
 }
 
 /// `selvedge report RESULT.json`.

@@ -56,6 +56,7 @@ const STATELESS: &[&str] = &[
     "--max-executions",
     "--max-steps",
     "--time",
+    "--memory",
     "--seed",
 ];
 

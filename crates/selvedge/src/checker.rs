@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use selvedge_core::{Outcome, Schedule, Verdict};
+use selvedge_core::{Outcome, Schedule, Statistics, Verdict};
 use selvedge_report::{Report, Style, to_json, to_text};
 use selvedge_stateless::strategy::{Parameters, Random};
 use selvedge_stateless::{Coverage, Error, Explorer, Settings};
@@ -43,7 +43,7 @@ where
 
 /// How to check. Each setting can also come from the environment, which wins: `SELVEDGE_PREEMPTIONS`,
 /// `SELVEDGE_STRATEGY`, `SELVEDGE_YIELDS`, `SELVEDGE_DELAYS`, `SELVEDGE_DEPTH`, `SELVEDGE_RACE_MODE`,
-/// `SELVEDGE_ALLOW_RACES`, `SELVEDGE_TIME`, `SELVEDGE_MAX_EXECUTIONS`, `SELVEDGE_MAX_STEPS`, `SELVEDGE_SEED`, `SELVEDGE_REPLAY`,
+/// `SELVEDGE_ALLOW_RACES`, `SELVEDGE_TIME`, `SELVEDGE_MEMORY`, `SELVEDGE_MAX_EXECUTIONS`, `SELVEDGE_MAX_STEPS`, `SELVEDGE_SEED`, `SELVEDGE_REPLAY`,
 /// `SELVEDGE_AT_BOUND`, `SELVEDGE_JSON`, `SELVEDGE_QUIET`, `SELVEDGE_PROGRESS`.
 ///
 /// ```
@@ -67,6 +67,7 @@ pub struct Checker {
     allow_thread_panics: bool,
     allow_inconclusive: bool,
     time_limit: Option<Duration>,
+    memory_limit: Option<u64>,
     max_executions: Option<u64>,
     max_steps: usize,
     stack_size: usize,
@@ -89,6 +90,7 @@ impl Default for Checker {
             allow_thread_panics: false,
             allow_inconclusive: false,
             time_limit: None,
+            memory_limit: None,
             max_executions: None,
             max_steps: settings.max_steps,
             stack_size: 2 * 1024 * 1024,
@@ -143,7 +145,7 @@ impl Checker {
         self
     }
 
-    /// For [`Strategy::Depth`]: ends executions after so many steps (100 by default).
+    /// For [`Strategy::Depth`]: ends executions after so many steps (100 by default). 0 is refused.
     pub fn depth(mut self, depth: u32) -> Self {
         self.parameters.depth = depth;
         self
@@ -219,6 +221,11 @@ impl Checker {
     /// Ends the search after so long.
     pub fn time_limit(self, limit: Duration) -> Self {
         Checker { time_limit: Some(limit), ..self }
+    }
+
+    /// Ends the search when the process has more memory than this in use, in bytes. (On Linux.)
+    pub fn memory_limit(self, bytes: u64) -> Self {
+        Checker { memory_limit: Some(bytes), ..self }
     }
 
     /// Ends the search after so many executions.
@@ -359,6 +366,7 @@ impl Checker {
             race_mode: environment.race_mode || self.race_mode,
             allow_races: environment.allow_races || self.allow_races,
             time_limit: environment.time.or(self.time_limit),
+            memory_limit: environment.memory.or(self.memory_limit),
             max_executions: environment.max_executions.or(self.max_executions),
             max_steps: environment.max_steps.unwrap_or(self.max_steps),
             replay: environment.replay.or(self.replay),
@@ -368,6 +376,11 @@ impl Checker {
             return Err("to allow races says nothing without race mode, in which the orders of accesses are explored; \
                         add `race_mode()`, or SELVEDGE_RACE_MODE=1"
                 .into());
+        }
+        if checker.parameters.depth == 0 && checker.replay.is_none() {
+            return Err(
+                "no execution has a depth of 0; give Checker::depth the number of steps, 1 or more".into()
+            );
         }
         Ok(checker)
     }
@@ -382,6 +395,7 @@ impl Checker {
         let limits = Settings {
             max_executions: self.max_executions,
             time_limit: self.time_limit,
+            memory_limit: self.memory_limit,
             max_steps: self.max_steps,
             keep_going: self.keep_going,
             shorten: self.shorten,
@@ -438,6 +452,7 @@ impl Checker {
                 (first, false) => {
                     match (attempt(Options { counts_references: true, ..options }, &mark).0, first) {
                         (Err(_), first @ Ok(_)) => first,
+                        (Ok(outcome), Ok(first)) => Ok(with_runs_of(outcome, &first)),
                         (outcome, _) => outcome,
                     }
                 }
@@ -483,6 +498,16 @@ impl Checker {
         }
         outcome
     }
+}
+
+/// The outcome of a second attempt, with the runs of the first, which have shown only that there must be another.
+fn with_runs_of(mut outcome: Outcome, first: &Outcome) -> Outcome {
+    let runs = |of: &Outcome| of.statistics.further(Statistics::REPEATED);
+    let repeated = runs(&outcome) + runs(first) + first.statistics.executions.unwrap_or(0);
+    let extra = &mut outcome.statistics.extra;
+    extra.retain(|(name, _)| name != Statistics::REPEATED);
+    extra.push((Statistics::REPEATED.into(), repeated));
+    outcome
 }
 
 /// The most memory that this process has held.

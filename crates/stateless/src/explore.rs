@@ -10,7 +10,7 @@ mod results;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{
-    Decision, Gap, Measure, Op, OpKind, Outcome, Schedule, Step, ThreadId, ThreadSet, Verdict,
+    Decision, Gap, Measure, Op, OpKind, Outcome, Schedule, Statistics, Step, ThreadId, ThreadSet, Verdict,
 };
 
 pub use self::ahead::Ran;
@@ -134,6 +134,9 @@ pub struct Explorer<'p, E: ?Sized = dyn Execution + 'p> {
     executions_by_preemptions: Vec<u64>,
     steps: u64,
     longest: usize,
+    /// How often the program was run, and how many of the runs are executions that count.
+    runs: u64,
+    first_runs: u64,
     /// Of how many decisions of the last execution that was run what they led to was known from the one before.
     noted: usize,
     /// Whether the last execution was taken over.
@@ -183,6 +186,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             executions_by_preemptions: Vec::new(),
             steps: 0,
             longest: 0,
+            runs: 0,
+            first_runs: 0,
             noted: 0,
             was_taken_over: false,
             lesson: Lesson::default(),
@@ -194,6 +199,8 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
     pub fn replay(&mut self, schedule: &Schedule) -> Result<Outcome, Error> {
         let began = Instant::now();
         self.saw_cell();
+        // What there is to count in one execution is its steps.
+        self.settings.coverage = Coverage::Executions;
         let verdict = match counterexample::replay(self, schedule)? {
             Some(violation) => Verdict::Violated(Box::new(violation)),
             None => Verdict::Inconclusive(Gap {
@@ -201,8 +208,11 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
                 covered: None,
             }),
         };
-        let budget = Budget { began, reported: began, executions: 1 };
-        Ok(Outcome { verdict, rows: Vec::new(), statistics: self.statistics(&budget) })
+        self.first_runs += 1;
+        self.count(&End::Complete, 1);
+        let mut statistics = self.statistics(&Budget { began, reported: began, executions: 1 });
+        statistics.extra.push((Statistics::REPLAYED.into(), 1));
+        Ok(Outcome { verdict, rows: Vec::new(), statistics })
     }
 
     /// Whether what was found is to be thrown away; see [`Execution::is_outdated`].
@@ -252,6 +262,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             }
             let end = end?;
             budget.executions += 1;
+            self.first_runs += u64::from(!self.was_taken_over);
             self.count(&end, budget.executions);
             if budget.executions == 1 {
                 first = Prefix::of(self.record.decisions().to_vec());
@@ -461,6 +472,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
             ..plan(prefix, &self.settings)
         });
         self.foresight.forget();
+        self.runs += 1;
         self.execution.restart()?;
         let end = self.steps::<RECORDS, _>(prefix, noted, choose, trace);
         self.was_taken_over = false;

@@ -22,6 +22,8 @@ fn every_bound_is_heeded_or_refused() {
     assert!(check("--delays 0", 0).out.contains("at most 0 delays"));
     assert!(check("--delays 1", 1).out.contains("counter == 2"));
     assert!(check("--depth 3", 0).out.contains("at most 3 steps"));
+    let refused = check("--depth 0", 2);
+    assert!(refused.err.contains("--depth") && refused.err.contains("1.."), "{refused:?}");
     assert!(check("--depth 50", 1).out.contains("counter == 2"));
     for strategy in ["icb", "dfs", "cb-por", "cb-por-all", "bpor", "bpor-plain", "optimal"] {
         check(&format!("--strategy {strategy} --preemptions 0"), 0);

@@ -5,14 +5,14 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use selvedge_core::{Decision, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
+use selvedge_core::{Decision, ObjectId, Op, OpKind, ThreadId, ThreadSet, ViolationKind};
 use selvedge_stateless::{
     Description, Event, Execution, LaunchError, LocalEvent, Program, Site, Stop, StopKind,
 };
 
 use super::describe::{self, Value};
 use super::overflow::SignalStack;
-use super::thread::{self, BodyEnd};
+use super::thread::{self, BodyEnd, Thread};
 use super::time::Carried;
 use crate::pulse::Pulse;
 
@@ -132,6 +132,30 @@ impl Runtime {
     }
 }
 
+/// A thread that has rested so often at one place since main ended is thought to do so for ever.
+const RESTS: usize = 10;
+
+impl Runtime {
+    /// Whether main has ended and each thread that can go on does nothing but rest in a loop, after a step of this thread. When
+    /// main returns the process ends, in std, and nothing is left to wait for in such an execution.
+    #[cold]
+    fn only_daemons_are_left(&mut self, thread: ThreadId) -> bool {
+        let rests = |thread: &Thread, waits: bool| waits || thread.pending.kind == OpKind::Sleep;
+        let waits = self.waiting.contains(thread);
+        let state = &mut self.threads[thread.index()];
+        if let Some(site) = state.site.filter(|_| !state.ended && rests(state, waits)) {
+            state.rested_at.push(site);
+            let here = state.rested_at.iter().filter(|other| std::ptr::eq(**other, site)).count();
+            state.is_daemon |= here >= RESTS;
+        }
+        let is_daemon = |thread: ThreadId| {
+            let state = &self.threads[thread.index()];
+            state.is_daemon && rests(state, self.waiting.contains(thread))
+        };
+        !self.enabled.is_empty() && self.enabled.iter().all(is_daemon)
+    }
+}
+
 impl ClosureExecution<'_> {
     #[inline(always)]
     fn resume(&mut self, thread: ThreadId) {
@@ -215,6 +239,9 @@ impl Execution for ClosureExecution<'_> {
             Event::Stopped(runtime.performed, stop)
         } else if runtime.arity > 0 {
             Event::Choose(runtime.arity)
+        } else if runtime.threads[0].ended && runtime.only_daemons_are_left(thread) {
+            let (kind, message) = (StopKind::Infeasible, String::from("only daemons are left"));
+            Event::Stopped(runtime.performed, Box::new(Stop { kind, message, location: None }))
         } else {
             Event::Performed(runtime.performed)
         }

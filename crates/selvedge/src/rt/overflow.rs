@@ -11,15 +11,6 @@ pub(super) fn limit(stack: &DefaultStack) -> usize {
     stack.limit().get()
 }
 
-/// A number of bytes for people.
-pub(super) fn size(bytes: usize) -> String {
-    match bytes {
-        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
-        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
-        _ => format!("{bytes} bytes"),
-    }
-}
-
 pub(super) use handler::SignalStack;
 
 #[cfg(unix)]

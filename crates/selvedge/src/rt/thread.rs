@@ -40,6 +40,10 @@ pub(crate) struct Thread {
     pub(crate) locals: Locals,
     /// Where its stack ends.
     pub(super) stack_limit: usize,
+    /// Where it has rested since main ended: in a sleep, or a wait with a time limit.
+    pub(super) rested_at: Vec<&'static Location<'static>>,
+    /// It has come back to one of these places again and again.
+    pub(super) is_daemon: bool,
 }
 
 /// The thread-local variables of a thread, each with the address of its key.
@@ -125,6 +129,8 @@ where
         now: creator_time,
         locals: Locals::default(),
         stack_limit: 0,
+        rested_at: Vec::new(),
+        is_daemon: false,
     });
     runtime.enabled.insert(id);
     runtime.alive += 1;
@@ -197,7 +203,7 @@ fn leak(handle: Handle, slot: &mut Slot, thread: ThreadId) {
             message: format!(
                 "{label} has overflowed its stack of {}. If it does not recurse without end, give it more: \
                  Checker::stack_size, or thread::Builder::stack_size",
-                overflow::size(slot.stack_size)
+                selvedge_stateless::size(slot.stack_size as u64)
             ),
             location: runtime.site.map(describe::location),
         }));

@@ -8,6 +8,7 @@ use selvedge_core::{Assumption, Bounds, CoverageRow, Guarantee, Measure, Statist
 
 use super::{End, Explorer, Progress};
 use crate::coverage::Coverage;
+use crate::memory;
 use crate::program::{Error, Execution};
 use crate::settings::Settings;
 use crate::strategy::{Choice, Prefix, Strategy};
@@ -103,6 +104,8 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
 
     pub(super) fn statistics(&self, budget: &Budget) -> Statistics {
         let counted = self.settings.coverage >= Coverage::States;
+        let repeated = self.runs - self.first_runs;
+        let repeated = (repeated > 0).then_some((Statistics::REPEATED.into(), repeated));
         Statistics {
             elapsed: budget.began.elapsed(),
             executions: Some(budget.executions),
@@ -110,7 +113,7 @@ impl<E: Execution + ?Sized> Explorer<'_, E> {
             depth: Some(self.longest as u64),
             states: if counted { self.visited.states() } else { None },
             growth: self.visited.growth().to_vec(),
-            extra: self.local_state_count(),
+            extra: self.local_state_count().into_iter().chain(repeated).collect(),
             ..Statistics::default()
         }
     }
@@ -171,7 +174,13 @@ impl Budget {
         {
             return Some(format!("the time limit of {limit:?} was reached"));
         }
-        if now - self.reported >= Duration::from_millis(100) {
+        let is_due = now - self.reported >= Duration::from_millis(100);
+        if let Some(limit) = settings.memory_limit.filter(|_| is_due || self.executions == 16)
+            && memory::resident().is_some_and(|resident| resident > limit)
+        {
+            return Some(format!("the memory limit of {} was reached", memory::size(limit)));
+        }
+        if is_due {
             self.reported = now;
             progress(&Progress { bound, executions: self.executions, elapsed: now - self.began });
         }
