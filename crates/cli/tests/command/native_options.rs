@@ -136,6 +136,17 @@ fn time_that_is_over_within_an_execution_is_all_that_is_said() {
     }
 }
 
+#[test]
+fn a_memory_limit_ends_the_search() {
+    if !has_gcc("a_memory_limit_ends_the_search") {
+        return;
+    }
+    let program = compile(&fresh("native-memory"), &SLOW.replace("3000000", "3"), &[]);
+    let seen = run(&["check", program.to_str().unwrap(), "--memory", "1M"], 3);
+    assert!(seen.out.contains("the memory limit of 1 MiB was reached"), "{seen:?}");
+    assert!(seen.out.contains("Covered: every execution with at most"), "{seen:?}");
+}
+
 /// A constructor that does not come back is before any execution.
 #[test]
 fn a_program_that_does_not_come_to_its_main_heeds_the_time() {

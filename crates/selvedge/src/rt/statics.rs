@@ -48,9 +48,13 @@ pub(crate) fn begin_anew<T: ?Sized>(
     used_outside: bool,
     site: &'static Location<'static>,
 ) {
+    // An execution that has touched a static has the turn.
+    if handle.get().turn.is_none() || !is_static(data) {
+        return;
+    }
     // SAFETY: nobody has taken the lock.
     let layout = Layout::for_value(unsafe { &*data.get() });
-    if layout.size() == 0 || !is_static(data) {
+    if layout.size() == 0 {
         return;
     }
     if needs_drop::<T>() {
