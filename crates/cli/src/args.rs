@@ -90,7 +90,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N")]
     pub(crate) delays: Option<u32>,
     /// Executions of at most N steps (of Rust programs and executables by the strategy depth)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) depth: Option<u32>,
     /// Search at the given bound at once, not from 0 up to it
     #[arg(long)]

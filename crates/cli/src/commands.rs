@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
+use selvedge_core::Verdict;
 
 use crate::args::{Check, Compile, Replay, Report};
 use crate::frontend::{self, Answer, Request};
@@ -49,7 +50,16 @@ pub(crate) fn replay(replay: &Replay) -> anyhow::Result<Status> {
     let options = &replay.options;
     let mut sink = Sink::open(&replay.output)?;
     let request = Request { file, filter, arguments, options, replay: Some(&violation.schedule) };
-    finish(&mut sink, &frontend::check(&request)?)
+    let mut answer = frontend::check(&request)?;
+    for checked in &mut answer.checked {
+        // What the search had ruled out below the counterexample is still so.
+        if let Verdict::Violated(again) = &mut checked.report.outcome.verdict
+            && (again.kind, &again.schedule) == (violation.kind, &violation.schedule)
+        {
+            again.below = again.below.take().or_else(|| violation.below.clone());
+        }
+    }
+    finish(&mut sink, &answer)
 }
 
 /// `selvedge report RESULT.json`.

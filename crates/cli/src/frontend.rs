@@ -57,6 +57,7 @@ const STATELESS: &[&str] = &[
     "--max-executions",
     "--max-steps",
     "--time",
+    "--memory",
     "--seed",
 ];
 

@@ -67,6 +67,25 @@ pub struct Statistics {
     pub extra: Vec<(Cow<'static, str>, u64)>,
 }
 
+impl Statistics {
+    /// The name in `extra` of how often executions were run again: to see that the program does the same, and to confirm,
+    /// explain and simplify a failure.
+    pub const REPEATED: &'static str = "repeated_executions";
+
+    /// The name in `extra` of how many executions were run because their schedule was given: there was no search.
+    pub const REPLAYED: &'static str = "replayed_executions";
+
+    /// A number in `extra`; 0 if it is not there.
+    ///
+    /// ```
+    /// use selvedge_core::Statistics;
+    /// assert_eq!(Statistics::default().further(Statistics::REPEATED), 0);
+    /// ```
+    pub fn further(&self, name: &str) -> u64 {
+        self.extra.iter().find(|(other, _)| other == name).map_or(0, |(_, count)| *count)
+    }
+}
+
 /// What became of a line.
 ///
 /// ```

@@ -26,6 +26,8 @@ pub struct Search {
     pub max_executions: Option<u64>,
     /// Stop after so long.
     pub time: Option<Duration>,
+    /// Stop when the search has this much memory in use, in bytes; that of the program does not count.
+    pub memory: Option<u64>,
     /// An execution that has not ended after so many steps is a violation (20,000 by default).
     pub max_steps: Option<usize>,
     /// A data race is no violation. The program must be in [race mode](NativeProgram::race_mode), where the orders of accesses
@@ -48,11 +50,12 @@ impl Program for Limited<'_> {
 
 impl Search {
     fn settings(&self) -> Settings {
-        let (max_executions, time_limit) = (self.max_executions, self.time);
+        let (max_executions, time_limit, memory_limit) = (self.max_executions, self.time, self.memory);
         let defaults = Settings::default();
         let max_steps = self.max_steps.unwrap_or(defaults.max_steps);
         let allow_races = self.allow_races;
-        let limits = Settings { max_executions, time_limit, max_steps, allow_races, ..defaults };
+        let limits =
+            Settings { max_executions, time_limit, memory_limit, max_steps, allow_races, ..defaults };
         self.strategy.settings(&self.parameters, limits)
     }
 

@@ -74,6 +74,7 @@ pub fn to_text(report: &Report, style: &Style, replay: Option<&str>) -> String {
         Verdict::Violated(violation) => {
             let mut text = headline(style, "1;31", "VIOLATED", &subject);
             violated(&mut text, style, violation, replay);
+            below(&mut text, style, violation, &outcome.statistics);
             text
         }
         Verdict::Inconclusive(gap) => {
@@ -168,10 +169,17 @@ fn violated(text: &mut String, style: &Style, violation: &Violation, replay: Opt
         let _ = writeln!(text, "{} {token}", style.bold("Schedule:"));
     }
     text.push('\n');
+}
+
+/// Adds what is known of executions that are simpler than the counterexample.
+fn below(text: &mut String, style: &Style, violation: &Violation, statistics: &Statistics) {
     match &violation.below {
         Some(guarantee) => ruled_out(text, style, "Below it", guarantee),
         None if violation.preemptions == 0 && violation.contexts.is_none() => {
             paragraph(text, style, "Below it: nothing; it needs no preemption at all.")
+        }
+        None if statistics.further(Statistics::REPLAYED) > 0 => {
+            paragraph(text, style, "It was replayed: other executions were not looked at.")
         }
         None => paragraph(
             text,
@@ -251,6 +259,10 @@ fn totals(statistics: &Statistics) -> String {
     }
     parts.extend(statistics.matched.map(|n| format!("{} matched", words::number(n))));
     parts.extend(statistics.depth.map(|n| format!("a depth of {}", words::number(n))));
+    let repeated = statistics.further(Statistics::REPEATED);
+    if repeated > 0 {
+        parts.push(format!("{} run again", words::count(repeated, "execution")));
+    }
     parts.extend(statistics.peak_memory_bytes.map(words::bytes));
     let mut took = words::time(statistics.elapsed);
     // A rate of next to no time says nothing.

@@ -2,9 +2,10 @@
 
 use std::io::Write;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::time::Duration;
 
-use selvedge_core::{Outcome, Schedule, Verdict};
+use selvedge_core::{Outcome, Schedule, Statistics, Verdict};
 use selvedge_report::{Report, Style, to_json, to_text};
 use selvedge_stateless::strategy::{Parameters, Random};
 use selvedge_stateless::{Coverage, Error, Explorer, Settings};
@@ -13,7 +14,7 @@ use crate::Strategy;
 use crate::environment::Environment;
 use crate::progress::{self, INTERRUPTED, ProgressLine};
 use crate::pulse::{PATIENCE, Pulse};
-use crate::rt::{ClosureProgram, Options};
+use crate::rt::{ClosureProgram, Mark, Options};
 
 /// Checks a closure with the default settings: every execution with at most 2 preemptions.
 ///
@@ -42,7 +43,7 @@ where
 
 /// How to check. Each setting can also come from the environment, which wins: `SELVEDGE_PREEMPTIONS`,
 /// `SELVEDGE_STRATEGY`, `SELVEDGE_YIELDS`, `SELVEDGE_DELAYS`, `SELVEDGE_DEPTH`, `SELVEDGE_RACE_MODE`,
-/// `SELVEDGE_ALLOW_RACES`, `SELVEDGE_SPURIOUS`, `SELVEDGE_TIME`, `SELVEDGE_MAX_EXECUTIONS`, `SELVEDGE_MAX_STEPS`, `SELVEDGE_SEED`, `SELVEDGE_REPLAY`,
+/// `SELVEDGE_ALLOW_RACES`, `SELVEDGE_SPURIOUS`, `SELVEDGE_TIME`, `SELVEDGE_MEMORY`, `SELVEDGE_MAX_EXECUTIONS`, `SELVEDGE_MAX_STEPS`, `SELVEDGE_SEED`, `SELVEDGE_REPLAY`,
 /// `SELVEDGE_AT_BOUND`, `SELVEDGE_JSON`, `SELVEDGE_QUIET`, `SELVEDGE_PROGRESS`.
 ///
 /// ```
@@ -67,6 +68,7 @@ pub struct Checker {
     allow_inconclusive: bool,
     spurious: u32,
     time_limit: Option<Duration>,
+    memory_limit: Option<u64>,
     max_executions: Option<u64>,
     max_steps: usize,
     stack_size: usize,
@@ -90,9 +92,10 @@ impl Default for Checker {
             allow_inconclusive: false,
             spurious: 0,
             time_limit: None,
+            memory_limit: None,
             max_executions: None,
             max_steps: settings.max_steps,
-            stack_size: 512 * 1024,
+            stack_size: 2 * 1024 * 1024,
             coverage: None,
             keep_going: settings.keep_going,
             shorten: settings.shorten,
@@ -144,7 +147,7 @@ impl Checker {
         self
     }
 
-    /// For [`Strategy::Depth`]: ends executions after so many steps (100 by default).
+    /// For [`Strategy::Depth`]: ends executions after so many steps (100 by default). 0 is refused.
     pub fn depth(mut self, depth: u32) -> Self {
         self.parameters.depth = depth;
         self
@@ -251,6 +254,11 @@ impl Checker {
         Checker { time_limit: Some(limit), ..self }
     }
 
+    /// Ends the search when the process has more memory than this in use, in bytes. (On Linux.)
+    pub fn memory_limit(self, bytes: u64) -> Self {
+        Checker { memory_limit: Some(bytes), ..self }
+    }
+
     /// Ends the search after so many executions.
     pub fn max_executions(self, executions: u64) -> Self {
         Checker { max_executions: Some(executions), ..self }
@@ -269,7 +277,7 @@ impl Checker {
         Checker { max_steps: steps, ..self }
     }
 
-    /// The size of the threads' stacks in bytes (512 KiB by default). Memory is used only where a stack grows.
+    /// The size of the threads' stacks in bytes (2 MiB by default, as std's). Memory is used only where a stack grows.
     pub fn stack_size(self, bytes: usize) -> Self {
         Checker { stack_size: bytes, ..self }
     }
@@ -390,6 +398,7 @@ impl Checker {
             allow_races: environment.allow_races || self.allow_races,
             spurious: environment.spurious.unwrap_or(self.spurious),
             time_limit: environment.time.or(self.time_limit),
+            memory_limit: environment.memory.or(self.memory_limit),
             max_executions: environment.max_executions.or(self.max_executions),
             max_steps: environment.max_steps.unwrap_or(self.max_steps),
             replay: environment.replay.or(self.replay),
@@ -399,6 +408,11 @@ impl Checker {
             return Err("to allow races says nothing without race mode, in which the orders of accesses are explored; \
                         add `race_mode()`, or SELVEDGE_RACE_MODE=1"
                 .into());
+        }
+        if checker.parameters.depth == 0 && checker.replay.is_none() {
+            return Err(
+                "no execution has a depth of 0; give Checker::depth the number of steps, 1 or more".into()
+            );
         }
         Ok(checker)
     }
@@ -413,6 +427,7 @@ impl Checker {
         let limits = Settings {
             max_executions: self.max_executions,
             time_limit: self.time_limit,
+            memory_limit: self.memory_limit,
             max_steps: self.max_steps,
             keep_going: self.keep_going,
             shorten: self.shorten,
@@ -438,10 +453,11 @@ impl Checker {
             progress::catch_interrupts();
         }
         let settings = self.settings();
-        let pulse = Pulse::default();
+        let pulse = Arc::new(Pulse::default());
         // The outcome, and whether it counts.
-        let attempt = |options: Options| {
-            let program = ClosureProgram { body: f, options, stack_size: self.stack_size, pulse: &pulse };
+        let attempt = |options: Options, mark: &Mark| {
+            let program =
+                ClosureProgram { body: f, options, stack_size: self.stack_size, pulse: pulse.clone(), mark };
             let mut explorer = match program.start() {
                 Ok(execution) => Explorer::with_execution(execution, settings),
                 Err(error) => return (Err(error.into()), true),
@@ -461,13 +477,20 @@ impl Checker {
             };
             (outcome, !explorer.is_outdated())
         };
-        let search = || match attempt(options) {
-            (outcome, true) => outcome,
-            // Reference counts matter: clones and drops are steps.
-            (first, false) => match (attempt(Options { counts_references: true, ..options }).0, first) {
-                (Err(_), first @ Ok(_)) => first,
-                (outcome, _) => outcome,
-            },
+        let search = || {
+            let mark = Mark::new();
+            let outcome = match attempt(options, &mark) {
+                (outcome, true) => outcome,
+                // Reference counts matter: clones and drops are steps.
+                (first, false) => {
+                    match (attempt(Options { counts_references: true, ..options }, &mark).0, first) {
+                        (Err(_), first @ Ok(_)) => first,
+                        (Ok(outcome), Ok(first)) => Ok(with_runs_of(outcome, &first)),
+                        (outcome, _) => outcome,
+                    }
+                }
+            };
+            mark.refused_at_last().map_or(outcome, |stop| Err(Error::Unsupported(stop)))
         };
         let outcome = std::thread::scope(|scope| {
             let name = std::thread::current().name().unwrap_or("selvedge").to_string();
@@ -508,6 +531,16 @@ impl Checker {
         }
         outcome
     }
+}
+
+/// The outcome of a second attempt, with the runs of the first, which have shown only that there must be another.
+fn with_runs_of(mut outcome: Outcome, first: &Outcome) -> Outcome {
+    let runs = |of: &Outcome| of.statistics.further(Statistics::REPEATED);
+    let repeated = runs(&outcome) + runs(first) + first.statistics.executions.unwrap_or(0);
+    let extra = &mut outcome.statistics.extra;
+    extra.retain(|(name, _)| name != Statistics::REPEATED);
+    extra.push((Statistics::REPEATED.into(), repeated));
+    outcome
 }
 
 /// The most memory that this process has held.

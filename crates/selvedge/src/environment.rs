@@ -23,6 +23,7 @@ pub(crate) struct Environment {
     pub(crate) spurious: Option<u32>,
     pub(crate) at_bound: bool,
     pub(crate) time: Option<Duration>,
+    pub(crate) memory: Option<u64>,
     pub(crate) max_executions: Option<u64>,
     pub(crate) max_steps: Option<usize>,
     pub(crate) seed: Option<u64>,
@@ -52,6 +53,12 @@ impl Environment {
             let too_large = |_| format!("SELVEDGE_{name} is too large: expected a number below 2^32");
             number(name)?.map(u32::try_from).transpose().map_err(too_large)
         };
+        let depth = small("DEPTH")?;
+        if depth == Some(0) {
+            return Err(
+                "SELVEDGE_DEPTH=0: expected a number of steps, 1 or more; no execution has fewer".into()
+            );
+        }
         let flag = |name: &str| -> Result<Option<bool>, String> {
             match variable(name).as_deref() {
                 None => Ok(None),
@@ -67,13 +74,14 @@ impl Environment {
             preemptions: small("PREEMPTIONS")?,
             yields: small("YIELDS")?,
             delays: small("DELAYS")?,
-            depth: small("DEPTH")?,
+            depth,
             strategy: strategy.map_err(|error| format!("SELVEDGE_STRATEGY: {error}"))?,
             race_mode: flag("RACE_MODE")?.unwrap_or(false),
             allow_races: flag("ALLOW_RACES")?.unwrap_or(false),
             spurious: small("SPURIOUS")?,
             at_bound: flag("AT_BOUND")?.unwrap_or(false),
             time: time("TIME")?,
+            memory: variable("MEMORY").map(|text| memory(&text)).transpose()?,
             max_executions: number("MAX_EXECUTIONS")?,
             max_steps: number("MAX_STEPS")?.map(|steps| usize::try_from(steps).unwrap_or(usize::MAX)),
             seed: number("SEED")?,
@@ -111,6 +119,25 @@ impl Environment {
     }
 }
 
+/// An amount of memory such as `512M` or `4G`, powers of 1024; a bare number is bytes.
+fn memory(text: &str) -> Result<u64, String> {
+    let split = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+    let (amount, unit) = text.split_at(split);
+    let shift = match unit {
+        "" => Some(0),
+        "K" => Some(10),
+        "M" => Some(20),
+        "G" => Some(30),
+        "T" => Some(40),
+        _ => None,
+    };
+    let amount = amount.parse::<u64>().ok().filter(|amount| *amount > 0);
+    amount
+        .zip(shift)
+        .and_then(|(amount, shift)| amount.checked_mul(1 << shift))
+        .ok_or_else(|| format!("SELVEDGE_MEMORY={text}: expected an amount of memory such as 512M or 4G"))
+}
+
 /// A time such as `30s`, `500ms`, `5m` or `1h`; a bare number is seconds.
 fn duration(name: &str, text: &str) -> Result<Duration, String> {
     let split =
@@ -145,6 +172,7 @@ mod tests {
         assert_eq!(read("TIME", "5m").unwrap().time, Some(Duration::from_secs(300)));
         assert_eq!(read("PATIENCE", "0").unwrap().patience, Some(Duration::ZERO));
         assert_eq!(read("STRATEGY", "pct").unwrap().strategy, Some(Strategy::Pct));
+        assert_eq!(read("MEMORY", "512M").unwrap().memory, Some(512 << 20));
         assert!(read("RACE_MODE", "1").unwrap().race_mode);
     }
 
@@ -176,9 +204,13 @@ mod tests {
             ("TIME", "soon", "such as 30s"),
             ("TIME", "-1s", "such as 30s"),
             ("PATIENCE", "long", "such as 30s"),
+            ("MEMORY", "0", "such as 512M"),
+            ("MEMORY", "much", "such as 512M"),
+            ("MEMORY", "99999999999T", "such as 512M"),
             ("STRATEGY", "best", "there are icb"),
             ("REPLAY", "xyz", "copy the whole token"),
             ("RACE_MODE", "perhaps", "expected 1 or 0"),
+            ("DEPTH", "0", "1 or more"),
         ] {
             let error = read(name, text).unwrap_err();
             assert!(error.contains(name) && error.contains(expected), "{error}");

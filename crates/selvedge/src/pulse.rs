@@ -26,9 +26,16 @@ impl Pulse {
     /// A step begins.
     #[inline(always)]
     pub(crate) fn begin(&self, thread: u32, site: Option<&'static Location<'static>>) {
+        self.goes_on(thread, site);
+        self.beats.store(self.beats.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// The step goes on in this thread, which runs since this operation: a new one runs to its first within its creator's
+    /// step.
+    #[inline(always)]
+    pub(crate) fn goes_on(&self, thread: u32, site: Option<&'static Location<'static>>) {
         self.thread.store(thread, Relaxed);
         self.site.store(site.map_or(ptr::null_mut(), |site| ptr::from_ref(site).cast_mut()), Relaxed);
-        self.beats.store(self.beats.load(Relaxed) + 1, Relaxed);
     }
 
     /// It has ended.

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use selvedge::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use selvedge::sync::{Arc, Condvar, Mutex};
-use selvedge::{Checker, Error, Outcome, Strategy, Verdict, ViolationKind, hint, thread};
+use selvedge::{Checker, Error, Outcome, Statistics, Strategy, Verdict, ViolationKind, hint, thread};
+use selvedge_report::{Report, Style};
 
 fn violation(outcome: &Outcome) -> &selvedge::Violation {
     outcome.violation().unwrap_or_else(|| panic!("no violation: {:?}", outcome.verdict))
@@ -438,4 +439,190 @@ fn a_wait_may_time_out_while_another_thread_has_the_mutex() {
         thread.join().unwrap();
     });
     assert!(violation(&outcome).message.contains("nothing is there"));
+}
+
+#[expect(unconditional_recursion, reason = "it is to overflow")]
+fn deeper(n: u64) -> u64 {
+    std::hint::black_box(deeper(std::hint::black_box(n + 1))) + n
+}
+
+#[test]
+fn a_stack_that_overflows_is_reported_with_the_name_of_its_thread() {
+    for _ in 0..2 {
+        let outcome = Checker::new().explore(|| {
+            let flag = Arc::new(AtomicBool::new(false));
+            let other = flag.clone();
+            let worker = thread::Builder::new().name("worker".into()).spawn(move || {
+                if other.load(SeqCst) {
+                    deeper(0);
+                }
+            });
+            flag.store(true, SeqCst);
+            worker.unwrap().join().unwrap();
+        });
+        let found = violation(&outcome);
+        assert_eq!(found.kind, ViolationKind::Crash);
+        assert!(found.message.starts_with("worker has overflowed its stack of 2 MiB"), "{}", found.message);
+        assert!(found.location.as_ref().unwrap().file.ends_with("failures.rs"));
+    }
+}
+
+/// Before its first operation a thread runs within the step of its creator.
+#[test]
+fn a_new_thread_that_overflows_is_not_its_creator() {
+    let outcome = Checker::new().stack_size(64 << 10).explore(|| {
+        let worker = thread::Builder::new().name("worker".into());
+        drop(worker.spawn(|| deeper(0)).unwrap().join());
+    });
+    let message = &violation(&outcome).message;
+    assert!(message.starts_with("worker has overflowed its stack of 64 KiB"), "{message}");
+}
+
+#[test]
+fn a_stack_is_as_large_as_stds() {
+    fn fill(bytes: usize) -> u8 {
+        let page = std::hint::black_box([1_u8; 4096]);
+        if bytes < page.len() { page[0] } else { fill(bytes - page.len()) ^ page[bytes % page.len()] }
+    }
+    selvedge::check(|| {
+        std::hint::black_box(fill(1 << 20));
+        thread::spawn(|| std::hint::black_box(fill(1 << 20))).join().unwrap();
+    });
+}
+
+/// When main returns the process ends, and with it threads that would sleep for ever.
+#[test]
+fn a_daemon_that_sleeps_for_ever_is_no_livelock() {
+    let daemons: [fn(&AtomicUsize); 3] = [
+        |_| thread::sleep(Duration::from_secs(1)),
+        |count| {
+            thread::sleep(Duration::from_secs(1));
+            count.fetch_add(1, SeqCst);
+            thread::sleep(Duration::from_secs(2));
+        },
+        |_| thread::park_timeout(Duration::from_secs(1)),
+    ];
+    for daemon in daemons {
+        for strategy in [Strategy::default(), Strategy::Icb, Strategy::Optimal, Strategy::Bpor] {
+            let outcome = Checker::new().strategy(strategy).max_steps(200).explore(move || {
+                let count = Arc::new(AtomicUsize::new(0));
+                let theirs = count.clone();
+                thread::spawn(move || {
+                    loop {
+                        daemon(&theirs);
+                    }
+                });
+                count.fetch_add(1, SeqCst);
+            });
+            let kind = outcome.violation().map(|violation| violation.kind);
+            assert!(outcome.holds(), "{strategy}: {kind:?}");
+        }
+    }
+}
+
+/// What such a thread does before main has ended is checked; and main that waits for one, or a thread that yields for ever,
+/// is a livelock.
+#[test]
+fn a_daemon_is_checked_while_main_runs() {
+    let found = |main_waits: bool, rests: fn(), most: usize| {
+        let outcome = Checker::new().max_steps(200).explore(move || {
+            let count = Arc::new(AtomicUsize::new(0));
+            let theirs = count.clone();
+            let daemon = thread::spawn(move || {
+                loop {
+                    rests();
+                    assert!(theirs.load(SeqCst) <= most);
+                }
+            });
+            count.fetch_add(1, SeqCst);
+            if main_waits {
+                daemon.join().unwrap();
+            }
+        });
+        violation(&outcome).kind
+    };
+    let sleeps = || thread::sleep(Duration::from_secs(1));
+    assert_eq!(found(false, sleeps, 0), ViolationKind::Assertion);
+    assert_eq!(found(true, sleeps, 1), ViolationKind::Livelock);
+    assert_eq!(found(false, thread::yield_now, 1), ViolationKind::Livelock);
+}
+
+#[test]
+fn a_replay_says_how_many_steps_it_had_and_that_it_was_no_search() {
+    let body = || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = flag.clone();
+        thread::spawn(move || other.store(true, SeqCst));
+        assert!(!flag.load(SeqCst));
+    };
+    let found = Checker::new().explore(body);
+    let found = violation(&found);
+    let again = Checker::new().replay(found.schedule.clone()).explore(body);
+    let steps = violation(&again).trace.steps.len() as u64;
+    assert_eq!((again.statistics.executions, again.statistics.steps), (Some(1), Some(steps)));
+    assert_eq!(again.statistics.depth, Some(steps));
+    assert_eq!(again.statistics.further(Statistics::REPLAYED), 1);
+    assert_eq!(again.statistics.further(Statistics::REPEATED), 0);
+    let report = Report { subject: "body".into(), engine: "stateless".into(), outcome: again };
+    let text = selvedge_report::to_text(&report, &Style::default(), None);
+    assert!(text.contains("It was replayed: other executions were not looked at."), "{text}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_search_ends_at_its_memory_limit_and_says_what_it_covered() {
+    let body = || {
+        let count = Arc::new(AtomicUsize::new(0));
+        let threads = [(); 3].map(|()| {
+            let count = count.clone();
+            thread::spawn(move || (0..3).for_each(|_| _ = count.fetch_add(1, SeqCst)))
+        });
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    };
+    let outcome = Checker::new().memory_limit(1 << 20).explore(body);
+    let Verdict::Inconclusive(gap) = &outcome.verdict else { panic!("{:?}", outcome.verdict) };
+    assert_eq!(gap.reason, "the memory limit of 1 MiB was reached");
+    assert_eq!(gap.covered.as_ref().unwrap().bounds.preemptions, Some(0));
+    assert!(Checker::new().memory_limit(1 << 50).preemptions(1).explore(body).holds());
+}
+
+/// What is reported is what was run: executions, and those that were run again.
+#[test]
+fn a_check_runs_the_body_as_often_as_it_says() {
+    fn two_additions(count: &Arc<AtomicUsize>) {
+        let other = count.clone();
+        let thread = thread::spawn(move || other.fetch_add(1, SeqCst));
+        count.fetch_add(1, SeqCst);
+        thread.join().unwrap();
+    }
+    let bodies: [fn(); 5] = [
+        || (),
+        || two_additions(&Arc::new(AtomicUsize::new(0))),
+        // The first access to a tracked cell has the execution run again, with clocks.
+        || selvedge::cell::Cell::new(1).set(2),
+        // The order of clones and drops matters: the search begins again.
+        || {
+            let count = Arc::new(AtomicUsize::new(0));
+            two_additions(&count);
+            assert_eq!(Arc::strong_count(&count), 1);
+        },
+        // A failure is confirmed, explained and made simpler.
+        || {
+            let count = Arc::new(AtomicUsize::new(0));
+            let other = count.clone();
+            thread::spawn(move || other.store(1, SeqCst));
+            assert_eq!(count.load(SeqCst), 0);
+        },
+    ];
+    for (index, body) in bodies.into_iter().enumerate() {
+        let runs = std::sync::Arc::new(Counter::new(0));
+        let counted = runs.clone();
+        let outcome = Checker::new().explore(move || {
+            counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            body();
+        });
+        let said = outcome.statistics.executions.unwrap() + outcome.statistics.further(Statistics::REPEATED);
+        let runs = runs.load(std::sync::atomic::Ordering::Relaxed) as u64;
+        assert_eq!(runs, said, "body {index}");
+    }
 }

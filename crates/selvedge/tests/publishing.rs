@@ -168,6 +168,26 @@ fn room_in_a_channel_is_published_by_whoever_made_it() {
     });
 }
 
+/// A send that does not wait finds room that a receive has made, too.
+#[test]
+fn room_that_a_try_send_finds_is_published_and_that_there_is_none_is_not() {
+    fn program(reads: fn(found_room: bool) -> bool) {
+        let (ours, theirs) = Shared::new();
+        let (sender, receiver) = mpsc::sync_channel(1);
+        thread::spawn(move || {
+            theirs.write(1);
+            receiver.recv().unwrap();
+            let _ = receiver.recv();
+        });
+        sender.send(()).unwrap();
+        if reads(sender.try_send(()).is_ok()) {
+            ours.read();
+        }
+    }
+    orders(|| program(|found_room| found_room));
+    races(|| program(|found_room| !found_room));
+}
+
 #[test]
 fn a_rendezvous_publishes_both_ways() {
     orders(|| {

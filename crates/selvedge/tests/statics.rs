@@ -234,3 +234,76 @@ fn what_comes_from_outside_of_the_check_begins_anew_too() {
         assert!(mine ^ other.join().unwrap());
     });
 }
+
+#[test]
+fn the_data_of_a_static_lock_begins_every_execution_as_it_was_before_the_check() {
+    static MUTEX: Mutex<u32> = Mutex::new(7);
+    static LOCK: RwLock<[u8; 3]> = RwLock::new([1, 2, 3]);
+
+    fn body() {
+        let other = thread::spawn(|| *MUTEX.lock().unwrap() += 1);
+        *MUTEX.lock().unwrap() += 1;
+        LOCK.write().unwrap()[1] += 1;
+        other.join().unwrap();
+        assert_eq!(*MUTEX.lock().unwrap() % 10, 9);
+        assert_eq!(*LOCK.read().unwrap(), [1, 3, 3]);
+    }
+
+    selvedge::check(body);
+    assert_eq!((*MUTEX.lock().unwrap(), *LOCK.read().unwrap()), (7, [1, 2, 3]));
+    *MUTEX.lock().unwrap() = 17;
+    selvedge::check(body);
+    assert_eq!(*MUTEX.lock().unwrap(), 17, "a check leaves nothing behind");
+}
+
+#[test]
+fn what_an_execution_puts_into_a_static_lock_is_dropped_at_its_end() {
+    static MADE: Plain = Plain::new(0);
+    static DROPPED: Plain = Plain::new(0);
+    static ALL: Mutex<Vec<Counted>> = Mutex::new(Vec::new());
+
+    fn add() {
+        ALL.lock().unwrap().push(Counted::new(&MADE, &DROPPED));
+    }
+
+    selvedge::check(|| {
+        assert!(ALL.lock().unwrap().is_empty());
+        let other = thread::spawn(add);
+        add();
+        other.join().unwrap();
+        assert_eq!(ALL.lock().unwrap().len(), 2);
+    });
+    assert!(MADE.load(PlainOrder::Relaxed) >= 4);
+    assert_eq!(MADE.load(PlainOrder::Relaxed), DROPPED.load(PlainOrder::Relaxed));
+    assert!(ALL.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_destructor_may_lock_the_static_that_it_comes_from() {
+    static LATE: Mutex<Option<LocksIt>> = Mutex::new(None);
+    static DROPS: Plain = Plain::new(0);
+
+    struct LocksIt;
+
+    impl Drop for LocksIt {
+        fn drop(&mut self) {
+            assert!(LATE.lock().unwrap().is_none());
+            DROPS.fetch_add(1, PlainOrder::Relaxed);
+        }
+    }
+
+    selvedge::check(|| *LATE.lock().unwrap() = Some(LocksIt));
+    assert!(DROPS.load(PlainOrder::Relaxed) >= 1);
+}
+
+#[test]
+fn a_static_lock_that_owns_what_was_put_there_outside_is_refused() {
+    static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+    NAMES.lock().unwrap().push("outside".into());
+    let error = Checker::new().try_explore(|| NAMES.lock().unwrap().clear()).unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains("static lock") && message.contains("LazyLock"), "{message}");
+    assert!(message.contains("statics.rs:"), "{message}");
+    assert_eq!(*NAMES.lock().unwrap(), ["outside"]);
+}

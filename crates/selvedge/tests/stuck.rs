@@ -63,3 +63,20 @@ fn a_test_that_takes_long_goes_on() {
     assert!(error.contains("main has not come to another operation"), "{error}");
     assert!(error.contains("since it began."), "{error}");
 }
+
+/// A new thread runs to its first operation within the step of its creator.
+#[test]
+fn a_new_thread_that_does_not_come_back_is_not_taken_for_its_creator() {
+    if is_inside() {
+        selvedge::check(|| {
+            let compute = || std::thread::sleep(Duration::from_millis(700));
+            selvedge::thread::spawn(compute).join().unwrap();
+        });
+        return;
+    }
+    let output = alone("a_new_thread_that_does_not_come_back_is_not_taken_for_its_creator", None);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    assert!(error.contains("thread 1 has not come to another operation"), "{error}");
+    assert!(error.contains("since it began."), "{error}");
+}

@@ -145,6 +145,9 @@ pub struct Explorer<E: ?Sized = dyn Execution> {
     executions_by_preemptions: Vec<u64>,
     steps: u64,
     longest: usize,
+    /// How often the program was run, and how many of the runs are executions that count.
+    runs: u64,
+    first_runs: u64,
     /// Of how many decisions of the last execution that was run what they led to was known from the one before.
     noted: usize,
     /// Whether the last execution was taken over.
@@ -198,6 +201,8 @@ impl<E: Execution + ?Sized> Explorer<E> {
             executions_by_preemptions: Vec::new(),
             steps: 0,
             longest: 0,
+            runs: 0,
+            first_runs: 0,
             noted: 0,
             was_taken_over: false,
             lesson: Lesson::default(),
@@ -209,6 +214,8 @@ impl<E: Execution + ?Sized> Explorer<E> {
     pub fn replay(&mut self, schedule: &Schedule) -> Result<Outcome, Error> {
         let mut budget = Budget::new(&self.settings);
         self.saw_cell();
+        // What there is to count in one execution is its steps.
+        self.settings.coverage = Coverage::Executions;
         let verdict = match counterexample::replay(self, schedule)? {
             Some(violation) => Verdict::Violated(Box::new(violation)),
             None => Verdict::Inconclusive(Gap {
@@ -217,7 +224,11 @@ impl<E: Execution + ?Sized> Explorer<E> {
             }),
         };
         budget.executions = 1;
-        Ok(Outcome { verdict, rows: Vec::new(), statistics: self.statistics(&budget) })
+        self.first_runs += 1;
+        self.count(&End::Complete, 1);
+        let mut statistics = self.statistics(&budget);
+        statistics.extra.push((Statistics::REPLAYED.into(), 1));
+        Ok(Outcome { verdict, rows: Vec::new(), statistics })
     }
 
     /// Whether what was found is to be thrown away; see [`Execution::is_outdated`].
@@ -269,6 +280,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
             }
             let end = end?;
             budget.executions += 1;
+            self.first_runs += u64::from(!self.was_taken_over);
             self.count(&end, budget.executions);
             if budget.executions == 1 {
                 first = Prefix::of(self.record.decisions().to_vec());
@@ -493,6 +505,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
             ..plan(prefix, &self.settings)
         });
         self.foresight.forget();
+        self.runs += 1;
         self.execution.restart()?;
         let end = self.steps::<RECORDS, _>(prefix, noted, choose, trace);
         self.was_taken_over = false;

@@ -24,6 +24,7 @@ mod graph;
 mod happens_before;
 mod lattice;
 mod local_state;
+mod memory;
 mod observe;
 mod program;
 mod race;
@@ -37,6 +38,7 @@ pub use deadline::Deadline;
 pub use explore::{Explorer, Progress, Ran, explore, replay};
 pub use gate::Gate;
 pub use happens_before::StateHash;
+pub use memory::size;
 pub use program::{
     Ahead, Description, Error, Event, Execution, LaunchError, LocalEvent, Onward, Plan, Program, Site, Stop,
     StopKind,

@@ -20,6 +20,8 @@ pub struct Settings {
     pub max_executions: Option<u64>,
     /// Stop after so long.
     pub time_limit: Option<Duration>,
+    /// Stop when the process has this much memory in use, in bytes. Only where the system says how much that is (Linux).
+    pub memory_limit: Option<u64>,
     /// An execution that takes more steps than this is a violation: it does not seem to end.
     pub max_steps: usize,
     /// What to count.
@@ -41,6 +43,7 @@ impl Default for Settings {
             yields: Some(1),
             max_executions: None,
             time_limit: None,
+            memory_limit: None,
             max_steps: 20_000,
             coverage: Coverage::default(),
             keep_going: false,

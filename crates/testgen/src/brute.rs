@@ -285,7 +285,9 @@ mod tests {
         all(program, None).runs.iter().map(|run| run.outcome.end).collect()
     }
 
-    /// The writer is before or after each of the readers; if nobody unlocks, before both or never.
+    /// The writer is before or after each of the readers; or it waits until one of them has left, or both, and the other has
+    /// come before it began to wait, or comes after it. If nobody unlocks, it takes the lock before both, or begins to wait
+    /// after one or both of them.
     #[test]
     fn readers_share_a_lock_and_writers_do_not() {
         let unlocked = all(
@@ -293,10 +295,17 @@ mod tests {
              | write-lock 0; write-unlock 0",
             None,
         );
-        assert_eq!(unlocked.orders_within(u32::MAX), 4);
+        assert_eq!(unlocked.orders_within(u32::MAX), 9);
         let kept = all("spawn 1; spawn 2; read-lock 0 | read-lock 0 | write-lock 0", None);
-        assert_eq!(kept.orders_within(u32::MAX), 2);
+        assert_eq!(kept.orders_within(u32::MAX), 4);
         assert!(kept.runs.iter().all(|run| run.outcome.end == End::Deadlock));
+    }
+
+    #[test]
+    fn a_writer_that_waits_keeps_out_who_reads_already() {
+        let twice =
+            "spawn 1; read-lock 0; read-lock 0; read-unlock 0; read-unlock 0 | write-lock 0; write-unlock 0";
+        assert_eq!(ends(twice), BTreeSet::from([End::Complete, End::Deadlock]));
     }
 
     /// Readers see what writers did; only writers see what readers did.

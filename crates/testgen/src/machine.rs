@@ -151,11 +151,28 @@ struct RwLock {
     writer: bool,
     /// Read locks, of which a thread may have several.
     readers: u64,
+    /// Writers that wait for readers to leave.
+    waiters: u64,
 }
 
-/// The word of a reader-writer lock: whether a writer has it, and above that the number of read locks.
+/// The word of a reader-writer lock: whether a writer has it, above that the number of read locks, and above that the number
+/// of writers that wait.
 const WRITER: u64 = 1;
 const READER: u64 = 2;
+const WAITER: u64 = 1 << 32;
+const WAITERS: u64 = !(WAITER - 1);
+
+impl RwLock {
+    /// Whether a writer can have it.
+    fn is_free(&self) -> bool {
+        !self.writer && self.readers == 0
+    }
+
+    /// Whether a reader can have it.
+    fn lets_readers_in(&self) -> bool {
+        !self.writer && self.waiters == 0
+    }
+}
 
 /// A condition on the word of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,6 +231,8 @@ enum Next {
     Relock {
         timed_out: bool,
     },
+    /// It waits for the readers of this lock to leave.
+    Queued(usize),
     /// The yield of a spin loop.
     SpinYield,
     /// The same statement again.
@@ -303,10 +322,11 @@ impl<'p> Machine<'p> {
                 timed || self.is_surprised(thread) || self.mutexes[c].is_none() && state.signalled
             }
             Next::Relock { .. } => self.mutexes[self.waited_with(thread)].is_none(),
+            Next::Queued(lock) => self.rwlocks[lock].is_free(),
             Next::Statement | Next::Again => match self.statement(thread) {
                 Statement::Lock(m) => self.mutexes[m].is_none(),
-                Statement::ReadLock(l) => !self.rwlocks[l].writer,
-                Statement::WriteLock(l) => !self.rwlocks[l].writer && self.rwlocks[l].readers == 0,
+                Statement::ReadLock(l) => self.rwlocks[l].lets_readers_in(),
+                Statement::WriteLock(l) => !self.rwlocks[l].writer,
                 Statement::Park => state.token || self.is_surprised(thread),
                 Statement::Join(body) => {
                     self.thread_of(body).is_some_and(|child| self.threads[child].next == Next::Ended)
@@ -361,10 +381,13 @@ impl<'p> Machine<'p> {
             Next::Relock { .. } => {
                 (Some((Object::Mutex(self.waited_with(thread)), Until::Clear(1))), false, false)
             }
+            Next::Queued(lock) => (Some((Object::RwLock(lock), Until::Clear(!WAITERS))), false, false),
             Next::Statement | Next::Again => match self.statement(thread) {
                 Statement::Lock(m) => (Some((Object::Mutex(m), Until::Clear(1))), false, false),
-                Statement::ReadLock(l) => (Some((Object::RwLock(l), Until::Clear(WRITER))), false, false),
-                Statement::WriteLock(l) => (Some((Object::RwLock(l), Until::Clear(u64::MAX))), false, false),
+                Statement::ReadLock(l) => {
+                    (Some((Object::RwLock(l), Until::Clear(WRITER | WAITERS))), false, false)
+                }
+                Statement::WriteLock(l) => (Some((Object::RwLock(l), Until::Clear(WRITER))), false, false),
                 Statement::Park | Statement::ParkTimeout if self.is_surprised(thread) => (None, true, true),
                 Statement::Park => (Some((Object::Token(body), Until::Set(1))), false, false),
                 Statement::ParkTimeout => (Some((Object::Token(body), Until::Set(1))), false, true),
@@ -384,8 +407,8 @@ impl<'p> Machine<'p> {
     pub(crate) fn word(&self, object: Object) -> u64 {
         u64::from(match object {
             Object::RwLock(l) => {
-                let RwLock { writer, readers } = self.rwlocks[l];
-                return if writer { WRITER } else { readers * READER };
+                let RwLock { writer, readers, waiters } = self.rwlocks[l];
+                return u64::from(writer) * WRITER + readers * READER + waiters * WAITER;
             }
             Object::Mutex(m) => self.mutexes[m].is_some(),
             Object::Thread(body) => {
@@ -470,6 +493,7 @@ impl<'p> Machine<'p> {
             Next::Relock { .. } => {
                 (OpKind::Lock, vec![(Object::Mutex(self.waited_with(thread)), Access::Write)])
             }
+            Next::Queued(lock) => (OpKind::Lock, vec![(Object::RwLock(lock), Access::Write)]),
             Next::Statement | Next::Again => {
                 let (kind, object, access) = match self.statement(thread) {
                     Statement::Lock(m) => (OpKind::Lock, Object::Mutex(m), Access::Write),
@@ -601,6 +625,12 @@ impl<'p> Machine<'p> {
                 self.synchronisation.performed(thread, &done);
                 return done;
             }
+            Next::Queued(lock) => {
+                self.rwlocks[lock].waiters -= 1;
+                self.write_lock(thread, lock);
+                done.kind = OpKind::Lock;
+                done.touches.push((Object::RwLock(lock), Access::Write));
+            }
             Next::Statement | Next::Again => next = self.perform(thread, value.unwrap_or(0), &mut done),
             Next::Ended => unreachable!("a thread that has ended is not enabled"),
         }
@@ -689,12 +719,19 @@ impl<'p> Machine<'p> {
                 (OpKind::ReadUnlock, Object::RwLock(l), Access::Read)
             }
             Statement::TryReadLock(l) => {
-                done.refused = self.rwlocks[l].writer;
+                done.refused = !self.rwlocks[l].lets_readers_in();
                 remember = Some(i64::from(!done.refused));
                 if !done.refused {
                     self.read_lock(thread, l);
                 }
                 (OpKind::TryReadLock, Object::RwLock(l), Access::Read)
+            }
+            Statement::WriteLock(l) if !self.rwlocks[l].is_free() => {
+                self.rwlocks[l].waiters += 1;
+                done.kind = OpKind::TryLock;
+                done.refused = true;
+                done.touches.push((Object::RwLock(l), Access::Write));
+                return Next::Queued(l);
             }
             Statement::WriteLock(l) => {
                 self.write_lock(thread, l);
@@ -706,8 +743,8 @@ impl<'p> Machine<'p> {
                 (OpKind::Unlock, Object::RwLock(l), Access::Write)
             }
             Statement::TryWriteLock(l) => {
-                let RwLock { writer, readers } = self.rwlocks[l];
-                done.refused = writer || readers > 0;
+                let writer = self.rwlocks[l].writer;
+                done.refused = !self.rwlocks[l].is_free();
                 remember = Some(i64::from(!done.refused));
                 if !done.refused {
                     self.write_lock(thread, l);

@@ -9,9 +9,11 @@ use std::str::FromStr;
 /// a thread that it did not spawn) does nothing and is no step. Whether it makes sense depends on nothing
 /// but what the thread itself has done.
 ///
-/// Reader-writer locks prefer neither readers nor writers. A thread may read-lock what it reads already, as often as it
-/// likes; to write-lock that keeps it waiting for ever. To lock what it has for writing makes no sense: pthreads have an
-/// error for it, and other locks wait for ever. Trying is always a step, whatever the thread holds.
+/// A writer that finds readers begins to wait, which is a step, and keeps new readers out from then on. Until that step it
+/// keeps nobody out. So both kinds of locks are there: those that prefer writers and those that prefer nobody. A thread that
+/// read-locks what it reads already waits for ever where a writer waits, and one that write-locks it always does.
+/// To lock what it has for writing makes no sense: pthreads have an error for it, and other locks wait for ever. Trying is
+/// always a step, whatever the thread holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Statement {
     /// Takes a mutex, and keeps it until it is unlocked, for ever if it never is.
@@ -28,7 +30,7 @@ pub enum Statement {
     WriteLock(usize),
     /// Gives it back for writing.
     WriteUnlock(usize),
-    /// Takes a reader-writer lock for reading if nobody writes; remembers 1 if so.
+    /// Takes a reader-writer lock for reading if nobody writes, or waits to; remembers 1 if so.
     TryReadLock(usize),
     /// Takes a reader-writer lock for writing if nobody has it; remembers 1 if so.
     TryWriteLock(usize),

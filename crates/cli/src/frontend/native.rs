@@ -68,6 +68,7 @@ fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
         },
         max_executions: options.max_executions,
         time: options.time.map(|time| time.0),
+        memory: options.memory.map(|memory| memory.0),
         max_steps: options.max_steps.map(|steps| steps as usize),
         allow_races: options.allow_races,
     };

@@ -102,7 +102,8 @@ fn a_token_replays_an_execution() {
         return;
     }
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/c/examples/counter.c");
-    let program = compile(&fresh("native-token"), &std::fs::read_to_string(corpus).unwrap(), &[]);
+    let folder = fresh("native-token");
+    let program = compile(&folder, &std::fs::read_to_string(corpus).unwrap(), &[]);
     let program = program.to_str().unwrap();
     let seen = run(&["check", program], 1);
     let again = replay(&seen, 1);
@@ -110,6 +111,13 @@ fn a_token_replays_an_execution() {
         again.out.contains("assertion failed: counter == 2") && again.out.contains("preempted"),
         "{again:?}"
     );
+    assert!(again.out.contains("It was replayed") && !again.out.contains(" 0 steps"), "{again:?}");
+    // A trace knows what the search has ruled out.
+    let trace = folder.join("trace.json");
+    run(&["check", program, "--trace", trace.to_str().unwrap()], 1);
+    let again = run(&["replay", trace.to_str().unwrap()], 1);
+    let below = "Below it: every execution with at most 0 preemptions has been checked";
+    assert!(seen.out.contains(below) && again.out.contains(below), "{again:?}");
     let seen = run(&["check", program, "--replay", "1AAAAAAAA"], 2);
     assert!(seen.err.contains("not a schedule"), "{seen:?}");
 }

@@ -22,6 +22,8 @@ fn every_bound_is_heeded_or_refused() {
     assert!(check("--delays 0", 0).out.contains("at most 0 delays"));
     assert!(check("--delays 1", 1).out.contains("counter == 2"));
     assert!(check("--depth 3", 0).out.contains("at most 3 steps"));
+    let refused = check("--depth 0", 2);
+    assert!(refused.err.contains("--depth") && refused.err.contains("1.."), "{refused:?}");
     assert!(check("--depth 50", 1).out.contains("counter == 2"));
     for strategy in ["icb", "dfs", "cb-por", "cb-por-all", "bpor", "bpor-plain", "optimal"] {
         check(&format!("--strategy {strategy} --preemptions 0"), 0);
@@ -132,6 +134,17 @@ fn time_that_is_over_within_an_execution_is_all_that_is_said() {
         let seen = run(&["check", program.to_str().unwrap(), "--time", &time], 3);
         assert!(seen.out.contains("the time limit") && !seen.out.contains("deterministic"), "{seen:?}");
     }
+}
+
+#[test]
+fn a_memory_limit_ends_the_search() {
+    if !has_gcc("a_memory_limit_ends_the_search") {
+        return;
+    }
+    let program = compile(&fresh("native-memory"), &SLOW.replace("3000000", "3"), &[]);
+    let seen = run(&["check", program.to_str().unwrap(), "--memory", "1M"], 3);
+    assert!(seen.out.contains("the memory limit of 1 MiB was reached"), "{seen:?}");
+    assert!(seen.out.contains("Covered: every execution with at most"), "{seen:?}");
 }
 
 /// A constructor that does not come back is before any execution.

@@ -4,6 +4,7 @@ use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId};
 use selvedge_stateless::Description;
 
 use super::{ObjectKind, Runtime, source};
+use crate::sync::rwlock;
 
 /// The values that an operation was about.
 #[derive(Clone, Copy, Debug, Default)]
@@ -167,6 +168,7 @@ fn action(runtime: &Runtime, op: &Op, called: fn(&Runtime, ObjectId) -> String) 
         OpKind::Park => "park".into(),
         OpKind::Unpark if is_waker(runtime, op) => format!("wake {name}"),
         OpKind::Unpark if kind(runtime, op) == Some(ObjectKind::Task) => format!("complete {name}"),
+        OpKind::Unpark if kind(runtime, op) == Some(ObjectKind::Thread) => "return from the closure".into(),
         OpKind::Unpark => format!("set {name}"),
         OpKind::Yield => "yield".into(),
         OpKind::SpinLoop => "spin".into(),
@@ -228,6 +230,7 @@ pub(crate) fn why_blocked(runtime: &Runtime, thread: ThreadId) -> Description {
         }
     };
     let name = op.object.map_or_else(String::new, |id| object(runtime, id));
+    let word = op.object.map_or(0, |id| runtime.objects[id.index()].word);
     let text = match op.kind {
         OpKind::Wake if !state.signalled => format!(
             "waits on {name} to be notified, and no thread is left that could: a notification that came \
@@ -250,6 +253,9 @@ pub(crate) fn why_blocked(runtime: &Runtime, thread: ThreadId) -> Description {
             format!("waits for its message on {name} to be received, and no thread is left that could")
         }
         OpKind::Send => format!("waits for room in {name}"),
+        OpKind::ReadLock if word & rwlock::WRITER == 0 => {
+            format!("waits to read-lock {name} behind a writer, which waits for its readers to leave")
+        }
         OpKind::BarrierPass => format!("waits at {name} for the other threads"),
         _ => format!("waits to {}{}", action(runtime, op, object), holder(op.object)),
     };

@@ -2,41 +2,44 @@
 
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use selvedge_core::{Assumptions, Decision, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
+use selvedge_core::{Assumptions, Decision, ObjectId, Op, OpKind, ThreadId, ThreadSet, ViolationKind};
 use selvedge_stateless::{
     Description, Event, Execution, LaunchError, LocalEvent, Program, Site, Stop, StopKind,
 };
 
 use super::describe::{self, Value};
-use super::thread::{self, BodyEnd};
+use super::overflow::SignalStack;
+use super::thread::{self, BodyEnd, Thread};
 use super::time::Carried;
 use crate::pulse::Pulse;
 
-use super::{Gate, Handle, Leaning, Options, Phase, Runtime, panic, set_current, site_of};
+use super::{Gate, Handle, Leaning, Mark, Options, Phase, Runtime, panic, set_current, site_of, statics};
 
 /// A closure that is run again and again.
 pub(crate) struct ClosureProgram<'a> {
     pub(crate) body: &'a (dyn Fn() + Send + Sync),
     pub(crate) options: Options,
     pub(crate) stack_size: usize,
-    pub(crate) pulse: &'a Pulse,
+    pub(crate) pulse: Arc<Pulse>,
+    pub(crate) mark: &'a Mark,
 }
 
 impl<'a> ClosureProgram<'a> {
     /// Prepares to run it, on this OS thread.
     pub(crate) fn start(&self) -> Result<Box<ClosureExecution<'a>>, LaunchError> {
-        if super::current().is_some() {
+        if super::exploring().is_some() {
             return Err(LaunchError("a check cannot run inside another check".into()));
         }
         panic::install_hook();
-        let runtime = Box::into_raw(Box::new(Runtime::new(self.options, self.stack_size)));
+        let runtime = Box::into_raw(Box::new(Runtime::new(self)));
         set_current(runtime);
         Ok(Box::new(ClosureExecution {
             body: self.body,
             runtime: Handle(runtime),
-            pulse: self.pulse,
+            mark: self.mark,
             not_send: PhantomData,
         }))
     }
@@ -52,7 +55,7 @@ impl Program for ClosureProgram<'_> {
 pub(crate) struct ClosureExecution<'a> {
     body: &'a (dyn Fn() + Send + Sync),
     runtime: Handle,
-    pulse: &'a Pulse,
+    mark: &'a Mark,
     not_send: PhantomData<*mut ()>,
 }
 
@@ -69,10 +72,10 @@ impl Drop for ClosureExecution<'_> {
 static STAMPS: AtomicU64 = AtomicU64::new(1);
 
 impl Runtime {
-    fn new(options: Options, stack_size: usize) -> Self {
+    fn new(program: &ClosureProgram<'_>) -> Self {
         Runtime {
             stamp: 0,
-            options,
+            options: program.options,
             current: ThreadId(0),
             threads: Vec::new(),
             enabled: ThreadSet::default(),
@@ -98,11 +101,16 @@ impl Runtime {
             carried: Carried::default(),
             at_end: Vec::new(),
             slots: Vec::new(),
-            stack_size,
+            stack_size: program.stack_size,
+            overflowed: false,
+            left: Vec::new(),
+            signal_stack: SignalStack::new(),
+            pulse: program.pulse.clone(),
             references_matter: false,
             leaning: Leaning::default(),
             arcs: Vec::new(),
             turn: None,
+            before: Vec::new(),
         }
     }
 
@@ -124,6 +132,30 @@ impl Runtime {
         self.leaning = Leaning::default();
         self.arcs.clear();
         self.count_spurious();
+    }
+}
+
+/// A thread that has rested so often at one place since main ended is thought to do so for ever.
+const RESTS: usize = 10;
+
+impl Runtime {
+    /// Whether main has ended and each thread that can go on does nothing but rest in a loop, after a step of this thread. When
+    /// main returns the process ends, in std, and nothing is left to wait for in such an execution.
+    #[cold]
+    fn only_daemons_are_left(&mut self, thread: ThreadId) -> bool {
+        let rests = |thread: &Thread, waits: bool| waits || thread.pending.kind == OpKind::Sleep;
+        let waits = self.waiting.contains(thread);
+        let state = &mut self.threads[thread.index()];
+        if let Some(site) = state.site.filter(|_| !state.ended && rests(state, waits)) {
+            state.rested_at.push(site);
+            let here = state.rested_at.iter().filter(|other| std::ptr::eq(**other, site)).count();
+            state.is_daemon |= here >= RESTS;
+        }
+        let is_daemon = |thread: ThreadId| {
+            let state = &self.threads[thread.index()];
+            state.is_daemon && rests(state, self.waiting.contains(thread))
+        };
+        !self.enabled.is_empty() && self.enabled.iter().all(is_daemon)
     }
 }
 
@@ -200,14 +232,19 @@ impl Execution for ClosureExecution<'_> {
                 runtime.current
             }
         };
-        self.pulse.begin(thread.0, runtime.site);
+        runtime.pulse.begin(thread.0, runtime.site);
         self.resume(thread);
-        self.pulse.end();
         let runtime = self.runtime.get();
-        if let Some(stop) = runtime.stop.take() {
+        runtime.pulse.end();
+        if let Some(stop) = self.mark.refused() {
+            Event::Stopped(runtime.performed, Box::new(stop))
+        } else if let Some(stop) = runtime.stop.take() {
             Event::Stopped(runtime.performed, stop)
         } else if runtime.arity > 0 {
             Event::Choose(runtime.arity)
+        } else if runtime.threads[0].ended && runtime.only_daemons_are_left(thread) {
+            let (kind, message) = (StopKind::Infeasible, String::from("only daemons are left"));
+            Event::Stopped(runtime.performed, Box::new(Stop { kind, message, location: None }))
         } else {
             Event::Performed(runtime.performed)
         }
@@ -292,7 +329,9 @@ impl Execution for ClosureExecution<'_> {
             action();
         }
         handle.get().inside = false;
+        statics::put_back(handle);
         handle.get().turn = None;
+        thread::reuse_stacks(handle);
         if complete { leaks(handle.get()) } else { None }
     }
 }

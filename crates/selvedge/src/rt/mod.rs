@@ -15,7 +15,9 @@
 pub(crate) mod boxed;
 mod describe;
 mod execution;
+mod foreign;
 mod object;
+mod overflow;
 mod panic;
 mod source;
 mod spurious;
@@ -33,11 +35,12 @@ use selvedge_stateless::{LocalEvent, Site, Stop, StopKind};
 
 pub(crate) use describe::{Bits, Show, Value};
 pub(crate) use execution::ClosureProgram;
+pub(crate) use foreign::Mark;
 pub(crate) use object::{Object, ObjectKind, ObjectSlot};
 pub(crate) use panic::is_teardown;
 pub(crate) use spurious::{Leaning, Spurious, Surprise};
-pub(crate) use statics::is_static;
-pub(crate) use thread::{Thread, body, spawn};
+pub(crate) use statics::{begin_anew, is_static};
+pub(crate) use thread::{ENDED, RETURNED, Thread, body, spawn};
 
 thread_local! {
     /// The runtime of the exploration that this OS thread runs, or null.
@@ -116,6 +119,13 @@ pub(crate) struct Runtime {
     #[expect(clippy::vec_box, reason = "a slot must stay where it is while the vector grows")]
     slots: Vec<Box<thread::Slot>>,
     pub(crate) stack_size: usize,
+    /// The coroutine that suspended has used its stack up.
+    overflowed: bool,
+    /// Coroutines that will never run again, by thread.
+    left: Vec<(ThreadId, thread::Body)>,
+    #[expect(dead_code, reason = "held until it is dropped")]
+    signal_stack: overflow::SignalStack,
+    pub(crate) pulse: std::sync::Arc<crate::pulse::Pulse>,
     /// The order of clones and drops of references has turned out to matter.
     pub(crate) references_matter: bool,
     /// What this execution takes for granted.
@@ -124,6 +134,8 @@ pub(crate) struct Runtime {
     pub(crate) arcs: Vec<Option<&'static Location<'static>>>,
     /// Held from the first use of a static to the end of the execution.
     turn: Option<statics::Turn>,
+    /// What statics held before this execution.
+    before: Vec<statics::Before>,
 }
 
 /// A way to the runtime of the current exploration. Copies are cheap; none outlives the exploration.
@@ -131,8 +143,22 @@ pub(crate) struct Runtime {
 pub(crate) struct Handle(*mut Runtime);
 
 /// The runtime of the check that the caller runs in; `None` outside of one.
+///
+/// # Panics
+/// On a thread that a check's program has created with std; see [`foreign`].
 #[inline(always)]
+#[track_caller]
 pub(crate) fn current() -> Option<Handle> {
+    let found = exploring();
+    if found.is_none() {
+        foreign::refuse();
+    }
+    found
+}
+
+/// The runtime of the exploration that this OS thread runs.
+#[inline(always)]
+fn exploring() -> Option<Handle> {
     let pointer = CURRENT.get();
     if pointer.is_null() { None } else { Some(Handle(pointer)) }
 }

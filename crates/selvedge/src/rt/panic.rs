@@ -13,7 +13,7 @@ use std::sync::Once;
 use selvedge_core::{Location, ViolationKind};
 use selvedge_stateless::{Stop, StopKind};
 
-use super::{Handle, current};
+use super::{Handle, exploring};
 
 /// What is known of a panic.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ pub(crate) fn install_hook() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         let previous = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| match current() {
+        std::panic::set_hook(Box::new(move |info| match exploring() {
             Some(handle) if handle.get().inside => note(handle, info),
             _ => previous(info),
         }));
@@ -112,7 +112,7 @@ pub(crate) fn stop(thread: &str, note: PanicNote) -> Stop {
 mod abort {
     use std::sync::Once;
 
-    use super::super::current;
+    use super::super::exploring;
 
     /// From now on, an abort in a coroutine ends the coroutine and not the process.
     pub(super) fn install_handler() {
@@ -130,7 +130,7 @@ mod abort {
     }
 
     extern "C" fn on_abort(_: libc::c_int) {
-        if let Some(handle) = current()
+        if let Some(handle) = exploring()
             && handle.get().inside
         {
             let runtime = handle.get();

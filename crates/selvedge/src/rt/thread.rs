@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId};
-use selvedge_stateless::LocalEvent;
+use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId, ViolationKind};
+use selvedge_stateless::{LocalEvent, Stop, StopKind};
 
 use super::panic::{self, PanicNote};
-use super::{Gate, Handle, ObjectKind, Phase};
+use super::{Gate, Handle, ObjectKind, Phase, describe, overflow};
 
 /// A thread of the current execution.
 pub(crate) struct Thread {
@@ -38,6 +38,12 @@ pub(crate) struct Thread {
     /// Its virtual time, since the execution began.
     pub(crate) now: Duration,
     pub(crate) locals: Locals,
+    /// Where its stack ends.
+    pub(super) stack_limit: usize,
+    /// Where it has rested since main ended: in a sleep, or a wait with a time limit.
+    pub(super) rested_at: Vec<&'static Location<'static>>,
+    /// It has come back to one of these places again and again.
+    pub(super) is_daemon: bool,
 }
 
 /// The thread-local variables of a thread, each with the address of its key.
@@ -60,10 +66,13 @@ impl Thread {
     }
 }
 
+/// What runs the body of a thread.
+pub(super) type Body = Coroutine<(), (), ()>;
+
 /// What is kept for the thread with one number from execution to execution.
 #[derive(Default)]
 pub(crate) struct Slot {
-    coroutine: Option<Coroutine<(), (), ()>>,
+    coroutine: Option<Body>,
     stack: Option<DefaultStack>,
     stack_size: usize,
 }
@@ -119,6 +128,9 @@ where
         earlier_panic: None,
         now: creator_time,
         locals: Locals::default(),
+        stack_limit: 0,
+        rested_at: Vec::new(),
+        is_daemon: false,
     });
     runtime.enabled.insert(id);
     runtime.alive += 1;
@@ -134,6 +146,7 @@ where
             DefaultStack::new(size).expect("there is memory for a stack")
         }
     };
+    runtime.threads[id.index()].stack_limit = overflow::limit(&stack);
     let root = move |yielder: &Yielder<(), ()>, ()| run(handle, id, yielder, body);
     // SAFETY: the caller promises that the body stays valid; the rest is 'static.
     slot.coroutine = Some(unsafe { Coroutine::with_stack_unchecked(stack, root) });
@@ -143,9 +156,11 @@ where
         runtime.event(LocalEvent::Spawned(id));
         runtime.event(LocalEvent::By(id));
         let performed = (runtime.performed, runtime.site, runtime.value);
+        runtime.pulse.goes_on(id.0, None);
         resume(handle, id);
         let runtime = handle.get();
         (runtime.performed, runtime.site, runtime.value) = performed;
+        runtime.pulse.goes_on(parent.0, runtime.site);
         runtime.current = parent;
         runtime.event(LocalEvent::By(parent));
     }
@@ -170,16 +185,40 @@ pub(crate) fn resume(handle: Handle, thread: ThreadId) {
     }
 }
 
-/// Gives up a coroutine that can never run again. Its stack stays as it is: nothing on it is dropped, and
-/// nothing that borrows from it dangles.
+/// Gives up a coroutine that can never run again. Until the execution is over its stack stays as it is: nothing on it is
+/// dropped, and nothing that borrows from it dangles.
 #[cold]
 fn leak(handle: Handle, slot: &mut Slot, thread: ThreadId) {
-    std::mem::forget(slot.coroutine.take());
     let runtime = handle.get();
+    runtime.left.extend(slot.coroutine.take().map(|coroutine| (thread, coroutine)));
     runtime.abandoned = false;
-    runtime.threads[thread.index()].ended = true;
+    let state = &mut runtime.threads[thread.index()];
+    state.ended = true;
+    let label = state.label(thread.index());
     runtime.enabled.remove(thread);
     runtime.alive -= 1;
+    if std::mem::take(&mut runtime.overflowed) && runtime.phase == Phase::Running {
+        runtime.stop = Some(Box::new(Stop {
+            kind: StopKind::Violation(ViolationKind::Crash),
+            message: format!(
+                "{label} has overflowed its stack of {}. If it does not recurse without end, give it more: \
+                 Checker::stack_size, or thread::Builder::stack_size",
+                selvedge_stateless::size(slot.stack_size as u64)
+            ),
+            location: runtime.site.map(describe::location),
+        }));
+    }
+}
+
+/// Takes the stacks of coroutines that were given up, when nothing is left of the execution that could use what is on them.
+pub(super) fn reuse_stacks(handle: Handle) {
+    let runtime = handle.get();
+    for (thread, mut coroutine) in runtime.left.drain(..) {
+        // SAFETY: all threads have ended, and what outlives them borrows from none of their stacks; what is on this one is
+        // leaked.
+        unsafe { coroutine.force_reset() };
+        runtime.slots[thread.index()].stack = Some(coroutine.into_stack());
+    }
 }
 
 /// The root of every coroutine.
@@ -198,12 +237,15 @@ fn run<F: FnOnce() -> BodyEnd>(handle: Handle, id: ThreadId, yielder: &Yielder<(
     }
     let mut outcome = body();
     if !matches!(outcome, BodyEnd::TornDown) {
+        if !is_fatal(handle, id, &outcome) {
+            returned(handle, id);
+        }
         outcome = drop_locals(handle, id, outcome);
     }
     let runtime = handle.get();
     match outcome {
         BodyEnd::TornDown => {}
-        BodyEnd::Panicked if id.index() == 0 || !runtime.options.allow_thread_panics => {
+        BodyEnd::Panicked if is_fatal(handle, id, &outcome) => {
             let thread = &mut runtime.threads[id.index()];
             let unknown =
                 || PanicNote { message: "a panic that another panic hook took".into(), location: None };
@@ -221,11 +263,40 @@ fn run<F: FnOnce() -> BodyEnd>(handle: Handle, id: ThreadId, yielder: &Yielder<(
             if ended.is_ok() {
                 let runtime = handle.get();
                 runtime.site = None;
-                runtime.set_word(object, 1);
+                let word = runtime.state(object).word;
+                runtime.set_word(object, word | ENDED);
             }
         }
     }
     end(handle, id);
+}
+
+/// Whether a body's end is a violation.
+fn is_fatal(handle: Handle, id: ThreadId, outcome: &BodyEnd) -> bool {
+    let may_panic = id.index() > 0 && handle.get().options.allow_thread_panics;
+    matches!(outcome, BodyEnd::Panicked) && !may_panic
+}
+
+/// The word of the object that stands for a thread: its closure has returned, and it has ended. Only where it has local
+/// variables does it do anything in between.
+pub(crate) const RETURNED: u64 = 2;
+pub(crate) const ENDED: u64 = 1;
+
+/// A thread's closure has returned, and the destructors of its local variables have yet to run: a scope does not wait for
+/// them, and the thread is finished for those who ask.
+fn returned(handle: Handle, id: ThreadId) {
+    let runtime = handle.get();
+    if id.index() == 0 || runtime.threads[id.index()].locals.values.is_empty() {
+        return;
+    }
+    let object = runtime.threads[id.index()].object;
+    let op = Op::on(OpKind::Unpark, Access::Write, object);
+    // Where the execution is over that is noticed by the destructors.
+    if catch_unwind(AssertUnwindSafe(|| handle.visible(op, Location::caller()))).is_ok() {
+        let runtime = handle.get();
+        runtime.site = None;
+        runtime.set_word(object, RETURNED);
+    }
 }
 
 fn end(handle: Handle, id: ThreadId) {

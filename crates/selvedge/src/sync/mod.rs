@@ -9,7 +9,7 @@ pub mod mpsc;
 mod mutex;
 mod once;
 mod once_lock;
-mod rwlock;
+pub(crate) mod rwlock;
 mod rwlock_guard;
 
 pub use crate::unsize;

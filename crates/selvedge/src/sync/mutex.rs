@@ -18,9 +18,10 @@ const POISONED: u64 = 2;
 
 /// A mutual exclusion lock, as [`std::sync::Mutex`].
 ///
-/// In a check, whether it is locked or poisoned belongs to the execution, but its data does not: what one
-/// execution leaves in a mutex that outlives it, such as a `static`, the next one finds. For data that begins
-/// every execution anew, put the mutex into a [`LazyLock`](crate::sync::LazyLock).
+/// In a check, whether it is locked or poisoned belongs to the execution, and so does the data of a `static`, which begins
+/// every execution as it was before the check. (If the data has a destructor, a static that was also used outside of the check
+/// is refused: put it into a [`LazyLock`](crate::sync::LazyLock).) What an execution leaves in another mutex that
+/// outlives it, such as one that the closure has captured, the next one finds.
 ///
 /// ```
 /// use selvedge::sync::{Arc, Mutex};
@@ -36,6 +37,8 @@ const POISONED: u64 = 2;
 /// ```
 pub struct Mutex<T: ?Sized> {
     slot: ObjectSlot,
+    /// Taken outside of a check.
+    used_outside: AtomicBool,
     /// Poisoned outside of a check.
     poisoned: AtomicBool,
     /// The lock outside of a check.
@@ -77,6 +80,7 @@ impl<T> Mutex<T> {
     pub const fn new(value: T) -> Self {
         Mutex {
             slot: ObjectSlot::new(),
+            used_outside: AtomicBool::new(false),
             poisoned: AtomicBool::new(false),
             outside: std::sync::Mutex::new(()),
             data: UnsafeCell::new(value),
@@ -95,9 +99,21 @@ fn poison_result<G>(poisoned: bool, guard: G) -> LockResult<G> {
 }
 
 impl<T: ?Sized> Mutex<T> {
+    #[inline]
+    #[track_caller]
     pub(super) fn object(&self, handle: Handle) -> ObjectId {
+        match self.slot.get(handle.get().stamp) {
+            Some(mutex) => mutex,
+            None => self.first_object(handle, Location::caller()),
+        }
+    }
+
+    #[cold]
+    fn first_object(&self, handle: Handle, site: &'static Location<'static>) -> ObjectId {
         let initial = if self.poisoned.load(Ordering::Relaxed) { POISONED } else { 0 };
-        handle.get().object(&self.slot, ObjectKind::Mutex, initial)
+        let mutex = handle.get().object(&self.slot, ObjectKind::Mutex, initial);
+        rt::begin_anew(handle, &self.data, self.used_outside.load(Ordering::Relaxed), site);
+        mutex
     }
 
     /// Takes the lock, waiting for it if need be.
@@ -154,6 +170,9 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     fn guard<'a>(&'a self, held: Held<'a>, site: &'static Location<'static>) -> MutexGuard<'a, T> {
+        if let Held::Outside(_) = held {
+            self.used_outside.store(true, Ordering::Relaxed);
+        }
         let panicking = crate::thread::panicking();
         MutexGuard { lock: self, held, panicking, site, not_send: PhantomData }
     }

@@ -11,17 +11,21 @@ use selvedge_core::{Access, MemoryOrder, ObjectId, Op, OpKind};
 use super::rwlock_guard::{ReadHeld, RwLockReadGuard, RwLockWriteGuard, WriteHeld};
 use crate::rt::{self, Gate, Handle, ObjectKind, ObjectSlot, Value};
 
-/// The object's word: whether a writer has it, whether it is poisoned, and above these the number of readers.
-pub(super) const WRITER: u64 = 1;
+/// The object's word: whether a writer has it, whether it is poisoned, above these the number of readers, and above that the
+/// number of writers that wait for readers to leave.
+pub(crate) const WRITER: u64 = 1;
 pub(super) const POISONED: u64 = 2;
 pub(super) const READER: u64 = 1 << 8;
-pub(super) const READERS: u64 = !(READER - 1);
+pub(super) const READERS: u64 = (WAITER - 1) & !(READER - 1);
+const WAITER: u64 = 1 << 32;
+const WAITERS: u64 = !(WAITER - 1);
 
 /// A lock for one writer or many readers, as [`std::sync::RwLock`].
 ///
-/// In a check neither readers nor writers are preferred. A thread may therefore read-lock it twice, which
-/// with std's lock deadlocks on some systems when a writer comes between. For the data of one that outlives an
-/// execution see [`Mutex`](crate::sync::Mutex).
+/// Whether a writer that waits keeps new readers out depends on the system; a check explores both. A writer that finds
+/// readers begins to wait in a step of its own, and from then on `read` waits for it and `try_read` fails. Until that step
+/// it keeps nobody out. So a thread that read-locks it twice deadlocks when a writer comes between.
+/// For the data of a `static` see [`Mutex`](crate::sync::Mutex).
 ///
 /// ```
 /// use selvedge::sync::{Arc, RwLock};
@@ -37,6 +41,8 @@ pub(super) const READERS: u64 = !(READER - 1);
 /// ```
 pub struct RwLock<T: ?Sized> {
     pub(super) slot: ObjectSlot,
+    /// Taken outside of a check.
+    used_outside: AtomicBool,
     /// Poisoned outside of a check.
     pub(super) poisoned: AtomicBool,
     /// Outside of a check, writers take this before the lock, so that one can turn into a reader with no
@@ -60,6 +66,7 @@ impl<T> RwLock<T> {
     pub const fn new(value: T) -> Self {
         RwLock {
             slot: ObjectSlot::new(),
+            used_outside: AtomicBool::new(false),
             poisoned: AtomicBool::new(false),
             turnstile: std::sync::Mutex::new(()),
             outside: std::sync::RwLock::new(()),
@@ -77,6 +84,18 @@ impl<T> RwLock<T> {
     }
 }
 
+/// The running step, which wanted to take the lock for writing, begins to wait instead; returns when the readers have left.
+fn wait_for_readers(handle: Handle, lock: ObjectId, op: Op, site: &'static Location<'static>) {
+    let runtime = handle.get();
+    runtime.performs_instead(Op::on(OpKind::TryLock, Access::Write, lock));
+    runtime.value = Value::Note("waits for its readers");
+    let word = runtime.state(lock).word;
+    runtime.set_word(lock, word + WAITER);
+    handle.visible_when(op, Gate::clear(lock, WRITER | READERS), site);
+    let state = handle.get().state(lock);
+    state.word -= WAITER;
+}
+
 pub(super) fn poison_result<G>(poisoned: bool, guard: G) -> LockResult<G> {
     if poisoned { Err(PoisonError::new(guard)) } else { Ok(guard) }
 }
@@ -91,9 +110,21 @@ fn try_result<G>(result: TryLockResult<G>) -> Option<G> {
 }
 
 impl<T: ?Sized> RwLock<T> {
+    #[inline]
+    #[track_caller]
     pub(super) fn object(&self, handle: Handle) -> ObjectId {
+        match self.slot.get(handle.get().stamp) {
+            Some(lock) => lock,
+            None => self.first_object(handle, Location::caller()),
+        }
+    }
+
+    #[cold]
+    fn first_object(&self, handle: Handle, site: &'static Location<'static>) -> ObjectId {
         let initial = if self.poisoned.load(Ordering::Relaxed) { POISONED } else { 0 };
-        handle.get().object(&self.slot, ObjectKind::RwLock, initial)
+        let lock = handle.get().object(&self.slot, ObjectKind::RwLock, initial);
+        rt::begin_anew(handle, &self.data, self.used_outside.load(Ordering::Relaxed), site);
+        lock
     }
 
     /// Takes the lock for reading, waiting for it if need be.
@@ -110,14 +141,14 @@ impl<T: ?Sized> RwLock<T> {
         };
         let lock = self.object(handle);
         let op = Op::on(OpKind::ReadLock, Access::Read, lock).ordered(MemoryOrder::Acquire);
-        handle.visible_when(op, Gate::clear(lock, WRITER), site);
+        handle.visible_when(op, Gate::clear(lock, WRITER | WAITERS), site);
         self.read_locked(handle, lock, site)
     }
 
-    /// Takes the lock for reading if no writer has it.
+    /// Takes the lock for reading if no writer has it or waits for it.
     ///
     /// # Errors
-    /// When a writer has it, or it is poisoned.
+    /// When a writer has it or waits for it, or it is poisoned.
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let site = Location::caller();
@@ -128,8 +159,10 @@ impl<T: ?Sized> RwLock<T> {
         let lock = self.object(handle);
         handle.visible(Op::on(OpKind::TryReadLock, Access::Read, lock), site);
         let runtime = handle.get();
-        if runtime.state(lock).word & WRITER != 0 {
-            runtime.value = Value::Note("it is taken");
+        let word = runtime.state(lock).word;
+        if word & (WRITER | WAITERS) != 0 {
+            let why = if word & WRITER != 0 { "it is taken" } else { "a writer waits for it" };
+            runtime.value = Value::Note(why);
             return Err(TryLockError::WouldBlock);
         }
         runtime.performed.order = MemoryOrder::Acquire;
@@ -152,7 +185,10 @@ impl<T: ?Sized> RwLock<T> {
         };
         let lock = self.object(handle);
         let op = Op::on(OpKind::Lock, Access::Write, lock).ordered(MemoryOrder::Acquire);
-        handle.visible_when(op, Gate::clear(lock, WRITER | READERS), site);
+        handle.visible_when(op, Gate::clear(lock, WRITER), site);
+        if handle.get().state(lock).word & READERS != 0 {
+            wait_for_readers(handle, lock, op, site);
+        }
         self.write_locked(handle, lock, site)
     }
 
@@ -217,11 +253,21 @@ impl<T: ?Sized> RwLock<T> {
         self.write_guard(WriteHeld::InCheck(handle), site)
     }
 
+    /// Notes a use outside of a check, where there are others that must not be slowed down.
+    fn is_used_outside(&self) {
+        if !self.used_outside.load(Ordering::Relaxed) {
+            self.used_outside.store(true, Ordering::Relaxed);
+        }
+    }
+
     fn read_guard<'a>(
         &'a self,
         held: ReadHeld<'a>,
         site: &'static Location<'static>,
     ) -> LockResult<RwLockReadGuard<'a, T>> {
+        if let ReadHeld::Outside(_) = held {
+            self.is_used_outside();
+        }
         poison_result(self.is_poisoned(), RwLockReadGuard::new(self, held, site))
     }
 
@@ -230,6 +276,9 @@ impl<T: ?Sized> RwLock<T> {
         held: WriteHeld<'a>,
         site: &'static Location<'static>,
     ) -> LockResult<RwLockWriteGuard<'a, T>> {
+        if let WriteHeld::Outside(..) = held {
+            self.is_used_outside();
+        }
         poison_result(self.is_poisoned(), RwLockWriteGuard::new(self, held, site))
     }
 

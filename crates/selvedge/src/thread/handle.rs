@@ -73,7 +73,11 @@ impl<T> Joinable<T> {
     pub(super) fn wait(&self, site: &'static Location<'static>) {
         self.live();
         let object = self.handle.get().threads[self.index.index()].object;
-        self.handle.visible_when(Op::on(OpKind::Join, Access::Read, object), Gate::set(object, 1), site);
+        self.handle.visible_when(
+            Op::on(OpKind::Join, Access::Read, object),
+            Gate::set(object, rt::ENDED),
+            site,
+        );
     }
 
     #[track_caller]
@@ -120,7 +124,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Whether the thread has ended.
+    /// Whether the thread's closure has returned. The destructors of its thread-local variables need not have run.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         match &self.0 {

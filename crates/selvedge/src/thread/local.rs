@@ -30,7 +30,7 @@ impl fmt::Display for AccessError {
 impl std::error::Error for AccessError {}
 
 /// Declares thread-local variables, as [`std::thread_local!`]. In a check each thread of each execution has
-/// its own, and drops it when it ends.
+/// its own, and drops it when it ends. A `join` waits for that, the end of a scope does not.
 ///
 /// ```
 /// use std::cell::Cell;

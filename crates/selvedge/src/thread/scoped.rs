@@ -48,8 +48,8 @@ enum ScopedInner<'scope, T> {
 /// Where a scope outside of a check lives while its threads run.
 struct Place(*mut ());
 
-/// Creates a scope for threads that borrow, and waits for all of them at its end; as
-/// [`std::thread::scope`].
+/// Creates a scope for threads that borrow, and waits at its end until the closures of all of them have returned; as
+/// [`std::thread::scope`]. The destructors of their thread-local variables may run later.
 ///
 /// ```
 /// use selvedge::sync::atomic::{AtomicUsize, Ordering};
@@ -103,7 +103,7 @@ impl ScopeInCheck {
             let Some((thread, failed)) = self.threads.borrow_mut().pop() else { return panicked };
             let object = self.handle.get().threads[thread.index()].object;
             let op = Op::on(OpKind::Join, Access::Read, object);
-            self.handle.visible_when(op, Gate::set(object, 1), site);
+            self.handle.visible_when(op, Gate::set(object, rt::RETURNED | rt::ENDED), site);
             panicked |= failed.load(std::sync::atomic::Ordering::Relaxed);
         }
     }
@@ -185,7 +185,7 @@ impl<T> ScopedJoinHandle<'_, T> {
         }
     }
 
-    /// Whether the thread has ended.
+    /// Whether the thread's closure has returned. The destructors of its thread-local variables need not have run.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         match &self.0 {

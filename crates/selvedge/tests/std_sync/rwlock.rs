@@ -156,3 +156,50 @@ fn two_readers_that_want_to_write_wait_for_each_other() {
     });
     assert_eq!(outcome.violation().expect("a deadlock").kind, ViolationKind::Deadlock);
 }
+
+fn reads_twice_beside(writes: fn(&RwLock<()>)) -> selvedge::Outcome {
+    Checker::new().explore(move || {
+        let lock = Arc::new(RwLock::new(()));
+        let other = lock.clone();
+        let writer = thread::spawn(move || writes(&other));
+        let first = lock.read().unwrap();
+        let second = lock.read().unwrap();
+        drop((first, second));
+        writer.join().unwrap();
+    })
+}
+
+#[test]
+fn a_recursive_read_waits_for_ever_behind_a_writer_that_waits() {
+    let outcome = reads_twice_beside(|lock| drop(lock.write().unwrap()));
+    let violation = outcome.violation().expect("std deadlocks");
+    assert_eq!((violation.kind, violation.preemptions), (ViolationKind::Deadlock, 1));
+    let behind = "main waits to read-lock rwlock lock behind a writer, which waits for its readers to leave";
+    assert!(violation.message.contains(behind), "{}", violation.message);
+    assert!(violation.message.contains("thread 1 waits to lock rwlock lock"), "{}", violation.message);
+}
+
+#[test]
+fn a_writer_that_only_tries_keeps_nobody_out() {
+    let outcome = reads_twice_beside(|lock| drop(lock.try_write()));
+    assert!(outcome.holds(), "{:?}", outcome.verdict);
+}
+
+/// Both kinds of locks are explored: those in which a writer that waits keeps readers out, and the others.
+#[test]
+fn a_reader_that_tries_may_and_may_not_get_in_while_a_writer_wants_to() {
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    static REFUSED: AtomicBool = AtomicBool::new(false);
+    Checker::new().check(|| {
+        let lock = Arc::new(RwLock::new(()));
+        let other = lock.clone();
+        let first = lock.read().unwrap();
+        let writer = thread::spawn(move || drop(other.write().unwrap()));
+        let second = lock.try_read();
+        if second.is_ok() { &TAKEN } else { &REFUSED }.store(true, Relaxed);
+        drop((first, second));
+        writer.join().unwrap();
+    });
+    assert!(TAKEN.load(Relaxed) && REFUSED.load(Relaxed));
+}

@@ -1,5 +1,8 @@
-use selvedge::sync::Mutex;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use selvedge::sync::atomic::{AtomicU32, Ordering};
+use selvedge::sync::{Arc, Mutex};
 use selvedge::thread::{self, Builder};
 
 use crate::{both, both_with_panics, message, panics};
@@ -99,4 +102,49 @@ fn a_panic_of_the_scope_itself_comes_first() {
         });
         assert_eq!((text.as_str(), done.load(Ordering::Relaxed)), ("of the scope", 1));
     });
+}
+
+selvedge::thread_local! {
+    static AT_END: RefCell<Option<Sets>> = const { RefCell::new(None) };
+}
+
+struct Sets(Arc<AtomicU32>);
+
+impl Drop for Sets {
+    fn drop(&mut self) {
+        self.0.store(1, Ordering::SeqCst);
+    }
+}
+
+/// In std a scope has returned when the closures have; thread-local variables are destroyed after that.
+#[test]
+fn a_scope_does_not_wait_for_the_destructors_of_thread_local_variables() {
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+    let log = seen.clone();
+    selvedge::check(move || {
+        let set = Arc::new(AtomicU32::new(0));
+        thread::scope(|scope| {
+            scope.spawn(|| AT_END.set(Some(Sets(set.clone()))));
+        });
+        log.lock().unwrap().insert(set.load(Ordering::SeqCst));
+    });
+    assert_eq!(*seen.lock().unwrap(), BTreeSet::from([0, 1]));
+}
+
+#[test]
+fn a_join_waits_for_the_destructors_of_thread_local_variables() {
+    let finished = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+    let log = finished.clone();
+    selvedge::check(move || {
+        let set = Arc::new(AtomicU32::new(0));
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| AT_END.set(Some(Sets(set.clone()))));
+            if thread.is_finished() {
+                log.lock().unwrap().insert(set.load(Ordering::SeqCst));
+            }
+            thread.join().unwrap();
+            assert_eq!(set.load(Ordering::SeqCst), 1);
+        });
+    });
+    assert_eq!(*finished.lock().unwrap(), BTreeSet::from([0, 1]), "it may be finished before they run");
 }

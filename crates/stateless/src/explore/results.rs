@@ -8,6 +8,7 @@ use selvedge_core::{Assumption, Bounds, CoverageRow, Guarantee, Measure, Statist
 use super::{End, Explorer, Progress};
 use crate::coverage::Coverage;
 use crate::deadline::Deadline;
+use crate::memory;
 use crate::program::{Error, Execution};
 use crate::settings::Settings;
 use crate::strategy::{Choice, Prefix, Strategy};
@@ -105,6 +106,8 @@ impl<E: Execution + ?Sized> Explorer<E> {
 
     pub(super) fn statistics(&self, budget: &Budget) -> Statistics {
         let counted = self.settings.coverage >= Coverage::States;
+        let repeated = self.runs - self.first_runs;
+        let repeated = (repeated > 0).then_some((Statistics::REPEATED.into(), repeated));
         Statistics {
             elapsed: budget.began.elapsed(),
             executions: Some(budget.executions),
@@ -112,7 +115,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
             depth: Some(self.longest as u64),
             states: if counted { self.visited.states() } else { None },
             growth: self.visited.growth().to_vec(),
-            extra: self.local_state_count(),
+            extra: self.local_state_count().into_iter().chain(repeated).collect(),
             ..Statistics::default()
         }
     }
@@ -147,6 +150,9 @@ pub(super) struct Budget {
     pub(super) reported: Instant,
     pub(super) executions: u64,
     most_executions: Option<u64>,
+    memory_limit: Option<u64>,
+    /// Nothing was looked at yet.
+    is_first: bool,
     pub(super) deadline: Deadline,
     /// When the clock was last read, and how many steps had been taken then.
     read: (Instant, u64),
@@ -168,6 +174,8 @@ impl Budget {
             reported: began,
             executions: 0,
             most_executions: settings.max_executions,
+            memory_limit: settings.memory_limit,
+            is_first: true,
             deadline: Deadline::new(settings.interrupt, settings.time_limit),
             read: (began, 0),
             is_slow: true,
@@ -196,7 +204,14 @@ impl Budget {
         let now = Instant::now();
         self.is_slow = now - before > Self::SLOW;
         self.read = (now, steps);
-        if now - self.reported >= Duration::from_millis(100) {
+        let is_due = now - self.reported >= Duration::from_millis(100);
+        if let Some(limit) = self.memory_limit.filter(|_| is_due || self.is_first)
+            && memory::resident().is_some_and(|resident| resident > limit)
+        {
+            return Some(format!("the memory limit of {} was reached", memory::size(limit)));
+        }
+        self.is_first = false;
+        if is_due {
             self.reported = now;
             progress(&Progress { bound, executions: self.executions, elapsed: now - self.began });
         }
