@@ -22,6 +22,7 @@ mod gate;
 mod graph;
 mod happens_before;
 mod lattice;
+mod livelock;
 mod local_state;
 mod observe;
 mod program;
@@ -36,8 +37,8 @@ pub use explore::{Explorer, Progress, Ran, explore, replay};
 pub use gate::Gate;
 pub use happens_before::StateHash;
 pub use program::{
-    Ahead, Description, Error, Event, Execution, LaunchError, LocalEvent, Onward, Plan, Program, Site, Stop,
-    StopKind,
+    Ahead, Description, Error, Event, Execution, LaunchError, LocalEvent, Onward, Plan, Program, Site, State,
+    Stop, StopKind,
 };
 pub use record::{Pending, PointRecord, Record};
 pub use settings::Settings;

@@ -172,6 +172,18 @@ pub trait Execution {
         None
     }
 
+    /// What the program goes on by, between two steps; `None` if that cannot be seen. Asked of a run of which nothing is
+    /// planned beyond where it is.
+    fn state(&mut self) -> Option<State> {
+        None
+    }
+
+    /// Whether a thread waits for ever because what it has assumed is not so. What others do is what they would have done
+    /// before it came there; but that they wait for ever says nothing.
+    fn is_infeasible(&self) -> bool {
+        false
+    }
+
     /// What answers about this program take for granted, as far as the runs so far have shown: it only grows.
     fn assumptions(&self) -> Assumptions {
         Assumptions::default()
@@ -185,6 +197,15 @@ pub trait Execution {
 /// A place in the program, known to the execution that issued it. 0 is no place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Site(pub usize);
+
+/// A hash of what a program goes on by at some point of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// All of it.
+    Whole(u64),
+    /// What its threads have of their own, and the states of objects; not what they share, and change by operations.
+    Threads(u64),
+}
 
 /// What came of a step.
 #[derive(Debug)]

@@ -61,20 +61,22 @@ pub enum End {
     Assertion(usize, usize),
     /// Two accesses to a cell are not ordered.
     Race,
+    /// It had as many steps as it may have, and goes in a circle: a state that it was in came back, although every thread that
+    /// could run in between has.
+    Livelock,
     /// It had as many steps as it may have, and could go on.
     StepLimit,
 }
 
 impl End {
-    /// Whether this is what a verdict says: this kind of violation, or none. The engine tells a program that
-    /// yields and gets nowhere from one that is merely long.
+    /// Whether this is what a verdict says: this kind of violation, or none.
     pub fn is(self, violation: Option<ViolationKind>) -> bool {
         match self {
-            End::Complete => violation.is_none(),
+            End::Complete | End::StepLimit => violation.is_none(),
             End::Deadlock => violation == Some(ViolationKind::Deadlock),
             End::Assertion(..) => violation == Some(ViolationKind::Assertion),
             End::Race => violation == Some(ViolationKind::DataRace),
-            End::StepLimit => matches!(violation, Some(ViolationKind::Livelock | ViolationKind::StepLimit)),
+            End::Livelock => violation == Some(ViolationKind::Livelock),
         }
     }
 }
@@ -121,6 +123,8 @@ struct RwLock {
 /// The word of a reader-writer lock: whether a writer has it, and above that the number of read locks.
 const WRITER: u64 = 1;
 const READER: u64 = 2;
+/// What the word of no object has.
+const NEVER: u64 = 1 << 63;
 
 /// A condition on the word of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +179,10 @@ enum Next {
     },
     /// The yield of a spin loop.
     SpinYield,
+    /// So many more yields.
+    Yields(u32),
+    /// Nothing: it has assumed what is not so.
+    Stuck,
     End,
     Ended,
 }
@@ -217,6 +225,10 @@ impl<'p> Machine<'p> {
         self.threads.len() - 1
     }
 
+    pub(crate) fn program(&self) -> &'p Program {
+        self.program
+    }
+
     /// How many threads there are or were.
     pub fn threads(&self) -> usize {
         self.threads.len()
@@ -240,8 +252,8 @@ impl<'p> Machine<'p> {
     pub fn enabled(&self, thread: usize) -> bool {
         let state = &self.threads[thread];
         match state.next {
-            Next::Start | Next::SpinYield | Next::End => true,
-            Next::Ended => false,
+            Next::Start | Next::SpinYield | Next::Yields(_) | Next::End => true,
+            Next::Stuck | Next::Ended => false,
             Next::Wake { timed } => {
                 let c = self.waited_with(thread);
                 timed || self.mutexes[c].is_none() && state.signalled
@@ -276,7 +288,8 @@ impl<'p> Machine<'p> {
     pub(crate) fn waits_for(&self, thread: usize) -> (Option<(Object, Until)>, bool, bool) {
         let body = self.threads[thread].body;
         match self.threads[thread].next {
-            Next::Start | Next::SpinYield | Next::End | Next::Ended => (None, false, false),
+            Next::Start | Next::SpinYield | Next::Yields(_) | Next::End | Next::Ended => (None, false, false),
+            Next::Stuck => (Some((Object::Thread(body), Until::Set(NEVER))), false, false),
             Next::Wake { timed } => match self.statement(thread) {
                 Statement::Wait(c) => (Some((Object::Mutex(c), Until::Clear(1))), true, false),
                 Statement::WaitTimeout(_) => (None, true, timed),
@@ -317,6 +330,17 @@ impl<'p> Machine<'p> {
             Object::Token(body) => self.thread_of(body).is_some_and(|thread| self.threads[thread].token),
             Object::Condvar(_) | Object::Atomic(_) | Object::Cell(_) => false,
         })
+    }
+
+    /// Whether a thread has assumed what is not so: then this is no execution, however it goes on.
+    pub fn is_infeasible(&self) -> bool {
+        self.threads.iter().any(|thread| thread.next == Next::Stuck)
+    }
+
+    /// All that the program goes on by.
+    pub fn state(&self) -> String {
+        let Machine { threads, mutexes, rwlocks, waiters, atomics, .. } = self;
+        format!("{threads:?} {mutexes:?} {rwlocks:?} {waiters:?} {atomics:?}")
     }
 
     /// Whether every thread has ended.
@@ -372,8 +396,8 @@ impl<'p> Machine<'p> {
         let body = self.threads[thread].body;
         let none = (OpKind::Local, Vec::new());
         let (kind, touches) = match self.threads[thread].next {
-            Next::Start | Next::Ended => none,
-            Next::SpinYield => (OpKind::Yield, Vec::new()),
+            Next::Start | Next::Stuck | Next::Ended => none,
+            Next::SpinYield | Next::Yields(_) => (OpKind::Yield, Vec::new()),
             Next::End => (OpKind::End, vec![(Object::Thread(body), Access::Write)]),
             Next::Wake { timed } => {
                 let c = self.waited_with(thread);
@@ -417,9 +441,12 @@ impl<'p> Machine<'p> {
                     Statement::Unpark(other) => (OpKind::Unpark, Object::Token(other), Access::Write),
                     Statement::Read(c) => (OpKind::Read, Object::Cell(c), Access::Read),
                     Statement::Write(c) => (OpKind::Write, Object::Cell(c), Access::Write),
-                    Statement::Yield => return Performed::local(OpKind::Yield),
+                    Statement::Yield | Statement::Yields(_) => return Performed::local(OpKind::Yield),
                     Statement::Choose(_) => return Performed::local(OpKind::Choose),
-                    Statement::Spawn(_) | Statement::AssertNot(_) | Statement::Unless(_) => {
+                    Statement::Spawn(_)
+                    | Statement::AssertNot(_)
+                    | Statement::AssumeNot(_)
+                    | Statement::Unless(_) => {
                         return Performed::local(OpKind::Local);
                     }
                 };
@@ -464,6 +491,12 @@ impl<'p> Machine<'p> {
                 self.synchronisation.performed(thread, &done);
                 return done;
             }
+            Next::Yields(left) => {
+                done.kind = OpKind::Yield;
+                if left > 1 {
+                    next = Next::Yields(left - 1);
+                }
+            }
             Next::End => {
                 done.kind = OpKind::End;
                 done.touches.push((Object::Thread(body), Access::Write));
@@ -472,7 +505,7 @@ impl<'p> Machine<'p> {
                 return done;
             }
             Next::Statement => next = self.perform(thread, value.unwrap_or(0), &mut done),
-            Next::Ended => unreachable!("a thread that has ended is not enabled"),
+            Next::Stuck | Next::Ended => unreachable!("a thread that goes no further is not enabled"),
         }
         self.synchronisation.performed(thread, &done);
         if let OpKind::Read | OpKind::Write = done.kind
@@ -638,6 +671,10 @@ impl<'p> Machine<'p> {
                 done.kind = OpKind::Yield;
                 return Next::Statement;
             }
+            Statement::Yields(times) => {
+                done.kind = OpKind::Yield;
+                return if times > 1 { Next::Yields(times - 1) } else { Next::Statement };
+            }
             Statement::Park | Statement::ParkTimeout => {
                 self.threads[thread].token = false;
                 let access = if done.timed_out { Access::Read } else { Access::Write };
@@ -664,7 +701,10 @@ impl<'p> Machine<'p> {
                 self.threads[thread].registers.push(wanted);
                 return Next::Statement;
             }
-            Statement::Spawn(_) | Statement::AssertNot(_) | Statement::Unless(_) => {
+            Statement::Spawn(_)
+            | Statement::AssertNot(_)
+            | Statement::AssumeNot(_)
+            | Statement::Unless(_) => {
                 unreachable!("no operation")
             }
         };
@@ -706,6 +746,7 @@ impl<'p> Machine<'p> {
                         || state.creator.is_some_and(|creator| self.threads[creator].body == other)
                 }
                 Statement::Choose(n) => n > 1,
+                Statement::Yields(times) => times > 0,
                 Statement::Spawn(child) => child > state.body && self.thread_of(child).is_none(),
                 _ => true,
             };
@@ -721,6 +762,12 @@ impl<'p> Machine<'p> {
                 Statement::AssertNot(value) => {
                     if state.registers.last() == Some(&value) {
                         self.failure = Some(End::Assertion(state.body, state.at));
+                        return;
+                    }
+                }
+                Statement::AssumeNot(value) => {
+                    if state.registers.last() == Some(&value) {
+                        self.threads[thread].next = Next::Stuck;
                         return;
                     }
                 }

@@ -56,6 +56,8 @@ pub enum Statement {
     Join(usize),
     /// Lets others run.
     Yield,
+    /// Lets others run so many times, one after the other.
+    Yields(u32),
     /// Waits for its unpark token.
     Park,
     /// The same with a time limit.
@@ -70,6 +72,8 @@ pub enum Statement {
     Write(usize),
     /// Fails when this was remembered last.
     AssertNot(i64),
+    /// Assumes that this was not remembered last; if it was, the thread goes no further, and that is no deadlock.
+    AssumeNot(i64),
     /// Leaves out the next statement when this was remembered last.
     Unless(i64),
     /// Loads an atomic, and yields, until it has this value; remembers it.
@@ -144,6 +148,7 @@ impl fmt::Display for Statement {
             Statement::Spawn(b) => write!(f, "spawn {b}"),
             Statement::Join(b) => write!(f, "join {b}"),
             Statement::Yield => write!(f, "yield"),
+            Statement::Yields(n) => write!(f, "yields {n}"),
             Statement::Park => write!(f, "park"),
             Statement::ParkTimeout => write!(f, "park-timeout"),
             Statement::Unpark(b) => write!(f, "unpark {b}"),
@@ -151,6 +156,7 @@ impl fmt::Display for Statement {
             Statement::Read(c) => write!(f, "read {c}"),
             Statement::Write(c) => write!(f, "write {c}"),
             Statement::AssertNot(v) => write!(f, "assert-not {v}"),
+            Statement::AssumeNot(v) => write!(f, "assume-not {v}"),
             Statement::Unless(v) => write!(f, "unless {v}"),
             Statement::SpinUntil(a, v) => write!(f, "spin-until {a} {v}"),
         }
@@ -215,6 +221,7 @@ impl FromStr for Statement {
             "spawn" => (1, Statement::Spawn(n)),
             "join" => (1, Statement::Join(n)),
             "yield" => (0, Statement::Yield),
+            "yields" => (1, Statement::Yields(n as u32)),
             "park" => (0, Statement::Park),
             "park-timeout" => (0, Statement::ParkTimeout),
             "unpark" => (1, Statement::Unpark(n)),
@@ -222,6 +229,7 @@ impl FromStr for Statement {
             "read" => (1, Statement::Read(n)),
             "write" => (1, Statement::Write(n)),
             "assert-not" => (1, Statement::AssertNot(at(0))),
+            "assume-not" => (1, Statement::AssumeNot(at(0))),
             "unless" => (1, Statement::Unless(at(0))),
             "spin-until" => (2, Statement::SpinUntil(n, at(1))),
             _ => return Err(error()),
