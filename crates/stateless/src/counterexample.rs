@@ -16,25 +16,30 @@ pub(crate) fn explain<E: Execution + ?Sized>(
         return Err(Error::of(stop, explorer.record.points().len()));
     };
     let found = explorer.record.decisions().to_vec();
-    confirm(explorer, &found, &stop)?;
-    let simplest = shorten(explorer, found, &stop)?;
+    // That it goes in a circle was found out by running it again, and it would not be one if it were shorter.
+    let is_circle = kind == ViolationKind::Livelock;
+    let simplest = if is_circle {
+        found
+    } else {
+        confirm(explorer, &found, &stop)?;
+        shorten(explorer, found, &stop)?
+    };
     let mut steps = Vec::new();
     let prefix = Prefix::of(simplest);
-    let end = explorer.run_and_judge(
-        &prefix,
-        &mut |point| Choice::Take(point.without_preemption()),
-        Some(&mut steps),
-    )?;
-    let End::Stopped(stop) = end else {
-        return Err(vanished(explorer, &prefix.decisions));
+    let end =
+        explorer.run(&prefix, &mut |point| Choice::Take(point.without_preemption()), Some(&mut steps))?;
+    let stop = match end {
+        End::Stopped(again) => *again,
+        End::Long if is_circle => stop,
+        _ => return Err(vanished(explorer, &prefix.decisions)),
     };
-    let mut violation = violation(kind, *stop, explorer);
+    let mut violation = violation(kind, stop, explorer);
     violation.trace = Trace { threads: thread_names(explorer), steps, loop_start: None };
     Ok(violation)
 }
 
 /// Runs a schedule once, and says what came of it. Nothing is run twice, so that it can be watched in a
-/// debugger.
+/// debugger, unless it is ended at the limit of steps.
 pub(crate) fn replay<E: Execution + ?Sized>(
     explorer: &mut Explorer<'_, E>,
     schedule: &Schedule,
@@ -42,11 +47,9 @@ pub(crate) fn replay<E: Execution + ?Sized>(
     let prefix = Prefix::of(schedule.0.clone());
     let mut steps = Vec::new();
     explorer.comparing = true;
-    let end = explorer.run_and_judge(
-        &prefix,
-        &mut |point| Choice::Take(point.without_preemption()),
-        Some(&mut steps),
-    );
+    let end = explorer
+        .run(&prefix, &mut |point| Choice::Take(point.without_preemption()), Some(&mut steps))
+        .and_then(|end| explorer.judge(end, 0));
     explorer.comparing = false;
     let stop = match end {
         Err(Error::Nondeterministic { step, difference, .. }) => {
@@ -75,7 +78,7 @@ fn confirm<E: Execution + ?Sized>(
     stop: &Stop,
 ) -> Result<(), Error> {
     let prefix = Prefix::of(decisions.to_vec());
-    match explorer.run_and_judge(&prefix, &mut |point| Choice::Take(point.without_preemption()), None)? {
+    match explorer.run(&prefix, &mut |point| Choice::Take(point.without_preemption()), None)? {
         End::Stopped(again) if same_failure(stop, &again) => Ok(()),
         End::Stopped(again) => Err(Error::Nondeterministic {
             step: explorer.record.len().saturating_sub(1),
@@ -108,9 +111,6 @@ fn shorten<E: Execution + ?Sized>(
 ) -> Result<Vec<Decision>, Error> {
     let mut best = (simplicity(explorer), found);
     let mut budget = explorer.settings.shorten;
-    if stop.kind == StopKind::Violation(ViolationKind::Livelock) {
-        return Ok(best.1);
-    }
     'improve: loop {
         let guide = Guided::from_decisions(&best.1);
         for contexts in simpler(&guide.contexts) {
@@ -277,7 +277,7 @@ fn words(step: &Step, other: &Step) -> String {
 
 /// Whether two stops are the same failure: what went wrong and where, whatever the words say of values.
 fn same_failure(a: &Stop, b: &Stop) -> bool {
-    a.kind == b.kind && (a.location == b.location || a.kind == StopKind::Violation(ViolationKind::Livelock))
+    a.kind == b.kind && a.location == b.location
 }
 
 /// A violation in the making.

@@ -362,7 +362,7 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
     }
 
     /// What an execution comes to that was ended at the limit of steps: a livelock, if it goes in a circle.
-    fn judge(&mut self, end: End, rows: usize) -> Result<End, Error> {
+    pub(crate) fn judge(&mut self, end: End, rows: usize) -> Result<End, Error> {
         if !matches!(end, End::Long) {
             return Ok(end);
         }
@@ -458,17 +458,6 @@ impl<'p, E: Execution + ?Sized> Explorer<'p, E> {
     ) -> Result<End, Error> {
         self.prefix_length = prefix.decisions.len();
         self.run_recording::<true, _>(prefix, choose, trace)
-    }
-
-    /// The same, and says of one that was ended at the limit of steps what it comes to.
-    pub(crate) fn run_and_judge(
-        &mut self,
-        prefix: &Prefix,
-        choose: Chooser<'_>,
-        trace: Option<&mut Vec<Step>>,
-    ) -> Result<End, Error> {
-        let end = self.run(prefix, choose, trace)?;
-        self.judge(end, 0)
     }
 
     #[inline]

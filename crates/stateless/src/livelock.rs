@@ -19,8 +19,7 @@ const COMPARED: usize = 32;
 pub(crate) enum Long {
     /// It goes in a circle, and nothing comes of it.
     Livelock(Box<Stop>),
-    /// It goes in a circle, and that is of no interest: an assumption is not met, or only threads that nobody waits for are
-    /// left, which sleep.
+    /// It goes in a circle, and that is of no interest: an assumption is not met.
     OfNoInterest,
     /// It may end. What is known of it.
     Unknown(String),
@@ -45,6 +44,12 @@ pub(crate) fn look<E: Execution + ?Sized>(
     decisions: &[Decision],
 ) -> Result<Long, Error> {
     let execution = &mut *explorer.execution;
+    let long = look_at(execution, decisions);
+    execution.finish();
+    long
+}
+
+fn look_at<E: Execution + ?Sized>(execution: &mut E, decisions: &[Decision]) -> Result<Long, Error> {
     let points = outlines(execution, decisions)?;
     if execution.was_cut_short().is_some() {
         return Ok(Long::Unknown(String::new()));
@@ -52,6 +57,7 @@ pub(crate) fn look<E: Execution + ?Sized>(
     let unknown = describe(execution, &points, decisions.len());
     let candidates = candidates(&points);
     let Some(&first) = candidates.last() else { return Ok(Long::Unknown(unknown)) };
+    execution.finish();
     let states = states(execution, decisions, first)?;
     let last = states.last().copied().flatten();
     let came_back = candidates.into_iter().find(|at| match (states[at - first], last) {
@@ -62,13 +68,13 @@ pub(crate) fn look<E: Execution + ?Sized>(
         _ => false,
     });
     let Some(since) = came_back else { return Ok(Long::Unknown(unknown)) };
-    if execution.is_infeasible() || is_asleep(execution, &points[since..]) {
+    if execution.is_infeasible() {
         return Ok(Long::OfNoInterest);
     }
     let who = names(execution, &points[since..]);
-    let (goes, steps) = (if who.len() == 1 { "goes" } else { "go" }, decisions.len() - since);
+    let goes = if who.len() == 1 { "goes" } else { "go" };
     let message = format!(
-        "livelock: {} {goes} in a circle, and nothing comes of it: after {} steps everything is as it was {steps} steps before",
+        "livelock: {} {goes} in a circle, and nothing comes of it: after {} steps everything is as it was before",
         who.join(" and "),
         decisions.len()
     );
@@ -172,16 +178,6 @@ fn states<E: Execution + ?Sized>(
     Ok(states)
 }
 
-/// Whether the first thread has ended and every other that still runs sleeps again and again.
-fn is_asleep<E: Execution + ?Sized>(execution: &E, points: &[At]) -> bool {
-    let sleeps = |thread| {
-        points
-            .iter()
-            .any(|point| point.step.is_some_and(|(other, op)| other == thread && op.kind == OpKind::Sleep))
-    };
-    execution.why_blocked(ThreadId(0)).text.is_empty() && execution.enabled().iter().all(sleeps)
-}
-
 /// The names of the threads that take steps there.
 fn names<E: Execution + ?Sized>(execution: &E, points: &[At]) -> Vec<String> {
     let mut threads = ThreadSet::default();
@@ -219,11 +215,12 @@ fn describe<E: Execution + ?Sized>(execution: &E, points: &[At], limit: usize) -
             names[0],
         );
     }
-    let ran = match names.as_slice() {
-        _ if execution.thread_count() == 1 => "its only thread still runs".to_string(),
-        [name] => format!("{name} still runs"),
-        names => format!("{} still run", names.join(" and ")),
+    let yields = steps().any(|(_, op)| op.yields());
+    let ran = match (names.as_slice(), yields) {
+        ([name], false) => format!("{name} still runs"),
+        ([name], true) => format!("{name} still runs and yields"),
+        (names, false) => format!("{} still run", names.join(" and ")),
+        (names, true) => format!("{} still run and yield", names.join(" and ")),
     };
-    let yields = if steps().any(|(_, op)| op.yields()) { ", and yields" } else { "" };
-    format!("{limit} ({ran}{yields}{place}); {raise}")
+    format!("{limit} ({ran}{place}); {raise}")
 }

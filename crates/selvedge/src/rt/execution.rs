@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use selvedge_core::{Decision, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
 use selvedge_stateless::{
-    Description, Event, Execution, LaunchError, LocalEvent, Program, Site, Stop, StopKind,
+    Description, Event, Execution, LaunchError, LocalEvent, Program, Site, State, Stop, StopKind,
 };
 
 use super::describe::{self, Value};
@@ -14,7 +14,7 @@ use super::thread::{self, BodyEnd};
 use super::time::Carried;
 use crate::pulse::Pulse;
 
-use super::{Gate, Handle, Options, Phase, Runtime, panic, set_current, site_of};
+use super::{Gate, Handle, Options, Phase, Runtime, panic, set_current, site_of, state};
 
 /// A closure that is run again and again.
 pub(crate) struct ClosureProgram<'a> {
@@ -244,6 +244,10 @@ impl Execution for ClosureExecution<'_> {
         // SAFETY: a site is 0 or was made by `site_of` from a `&'static Location`, in this process.
         let location = unsafe { &*(site.0 as *const Location<'static>) };
         Some(describe::location(location))
+    }
+
+    fn state(&mut self) -> Option<State> {
+        Some(State::Threads(state::of_threads(self.runtime.get())))
     }
 
     fn is_outdated(&self) -> bool {

@@ -184,6 +184,11 @@ fn run(world: &Arc<World>, body: usize, creator: Option<usize>) {
                 assert_ne!(last, Some(value));
                 None
             }
+            Statement::Yields(times) => {
+                (0..times).for_each(|_| thread::yield_now());
+                None
+            }
+            Statement::AssumeNot(_) => unreachable!("what is assumed in Rust is asserted"),
             Statement::Unless(value) => {
                 if last == Some(value) {
                     statements.next();
