@@ -14,8 +14,8 @@ use selvedge_core::{
     AssumptionKind, Assumptions, Decision, Location, ObjectId, Op, ThreadId, ThreadSet, ViolationKind,
 };
 use selvedge_stateless::{
-    Ahead, Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Ran, Settings, Site, Stop,
-    StopKind,
+    Ahead, Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Ran, Settings, Site, State,
+    Stop, StopKind,
 };
 
 use crate::ahead::{Company, Go};
@@ -73,6 +73,8 @@ pub(crate) struct NativeExecution<'a> {
     /// Whether people are told of it, and what the log has for that.
     is_told: bool,
     told: Told,
+    /// Whether its states are asked for.
+    is_watched: bool,
     /// Whether it is under way.
     live: bool,
     /// The thread whose step is being read.
@@ -133,6 +135,7 @@ impl<'a> NativeExecution<'a> {
             ends: false,
             is_told: false,
             told: Told::default(),
+            is_watched: false,
             live: false,
             current: 0,
             step: Step::default(),
@@ -167,6 +170,7 @@ impl<'a> NativeExecution<'a> {
         let is_left = self.core.as_mut().is_some_and(|core| core.is_left(began));
         let ends = self.ends && self.usual >= SHORT;
         self.zygote.area.get().told.store(u32::from(self.is_told), Ordering::Relaxed);
+        self.zygote.area.get().watched.store(u32::from(self.is_watched), Ordering::Relaxed);
         self.zygote.request(&self.planned, &self.foreseen, self.foresight > BLIND && !ends);
         self.wait();
         if let (true, Some(core)) = (is_left, &mut self.core) {
@@ -522,10 +526,25 @@ impl Execution for NativeExecution<'_> {
         self.foreseen.extend(plan.foreseen.iter().map(|decision| answer(*decision).pack()));
         self.ends = plan.ends;
         self.is_told = plan.is_told;
+        self.is_watched = plan.is_watched;
     }
 
     fn heeds_plans(&self) -> bool {
         true
+    }
+
+    fn state(&mut self) -> Option<State> {
+        if self.next != Next::Asks || self.lost.is_some() {
+            return None;
+        }
+        self.reply(Answer::State);
+        let state = self.zygote.area.get().state.load(Ordering::Relaxed);
+        (state != 0 && self.lost.is_none()).then_some(State::Whole(state))
+    }
+
+    fn is_infeasible(&self) -> bool {
+        let assumes = |thread: &Thread| !thread.ended && thread.pending.kind == op::ASSUME;
+        self.mirror.threads.iter().any(assumes)
     }
 
     fn runs_ahead(&self) -> bool {
@@ -589,9 +608,7 @@ impl Execution for NativeExecution<'_> {
     }
 
     fn all_ended(&self) -> bool {
-        // A thread whose assumption is not met is of no interest any more.
-        let assumes = |thread: &Thread| !thread.ended && thread.pending.kind == op::ASSUME;
-        self.mirror.alive == 0 || self.mirror.exiting || self.mirror.threads.iter().any(assumes)
+        self.mirror.alive == 0 || self.mirror.exiting || self.is_infeasible()
     }
 
     fn pending(&self, thread: ThreadId) -> Op {

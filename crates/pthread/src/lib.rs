@@ -25,6 +25,7 @@
 //! | `heap.rs` | freed memory |
 //! | `memory.rs`, `tsan.rs`, `bytes.rs`, `annotate.rs` | accesses to memory and atomics, in programs that are compiled for it |
 //! | `spin.rs` (with `spin/shared.rs`) | loops that wait and do not yield |
+//! | `state.rs` | a hash of all that the program goes on by |
 //! | `verifier.rs` | the intrinsics of verification benchmarks |
 //! | `sys.rs` | what is used of the system |
 //!
@@ -65,6 +66,7 @@ mod site;
 mod slot;
 mod spin;
 mod start;
+mod state;
 mod sys;
 mod thread;
 mod thread_local;

@@ -233,7 +233,7 @@ fn a_search_goes_on_after_an_execution_that_is_long() {
     };
     let outcome = check(true);
     let found = violation(&outcome);
-    assert_eq!((found.kind, found.below.as_ref()), (ViolationKind::Panic, None));
+    assert_eq!((found.kind, found.below.as_ref()), (ViolationKind::Assertion, None));
     let outcome = check(false);
     assert!(gap(&outcome).contains("not ended after 100 steps"));
     assert_eq!(outcome.guarantee(), None);

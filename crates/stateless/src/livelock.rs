@@ -84,8 +84,12 @@ fn look_at<E: Execution + ?Sized>(execution: &mut E, decisions: &[Decision]) -> 
 }
 
 /// Begins an execution of these decisions.
-fn begin<E: Execution + ?Sized>(execution: &mut E, decisions: &[Decision]) -> Result<(), Error> {
-    execution.plan(&Plan { decisions, onward: Onward::Unknown, ..Plan::default() });
+fn begin<E: Execution + ?Sized>(
+    execution: &mut E,
+    decisions: &[Decision],
+    is_watched: bool,
+) -> Result<(), Error> {
+    execution.plan(&Plan { decisions, onward: Onward::Unknown, is_watched, ..Plan::default() });
     execution.restart()?;
     execution.local_events().clear();
     Ok(())
@@ -93,7 +97,7 @@ fn begin<E: Execution + ?Sized>(execution: &mut E, decisions: &[Decision]) -> Re
 
 /// The points of an execution, the one at its end included. The execution is still under way then.
 fn outlines<E: Execution + ?Sized>(execution: &mut E, decisions: &[Decision]) -> Result<Vec<At>, Error> {
-    begin(execution, decisions)?;
+    begin(execution, decisions, false)?;
     let mut points: Vec<At> = Vec::with_capacity(decisions.len() + 1);
     for decision in decisions {
         let mut at = match decision {
@@ -163,7 +167,7 @@ fn states<E: Execution + ?Sized>(
     decisions: &[Decision],
     first: usize,
 ) -> Result<Vec<Option<State>>, Error> {
-    begin(execution, &decisions[..first])?;
+    begin(execution, &decisions[..first], true)?;
     let mut states = Vec::new();
     for (index, decision) in decisions.iter().enumerate() {
         if index >= first {

@@ -38,6 +38,8 @@ pub struct Plan<'a> {
     pub yields: Option<u32>,
     /// Whether each of its steps will be described: then it may take its time to know where they are.
     pub is_told: bool,
+    /// Whether its [state](Execution::state) will be asked for.
+    pub is_watched: bool,
 }
 
 /// How a run most likely goes on after what is planned.
@@ -172,8 +174,8 @@ pub trait Execution {
         None
     }
 
-    /// What the program goes on by, between two steps; `None` if that cannot be seen. Asked of a run of which nothing is
-    /// planned beyond where it is.
+    /// What the program goes on by, between two steps; `None` if that cannot be seen. Asked of a run that was
+    /// [planned](Plan::is_watched) for it, and not beyond where it is.
     fn state(&mut self) -> Option<State> {
         None
     }
