@@ -133,6 +133,9 @@ PLAIN static void *run(void *argument) {
             mine[n] = 0;
         } else if (is(name, "yield")) {
             sched_yield();
+        } else if (is(name, "yields")) {
+            for (int left = n; left > 0; left--)
+                sched_yield();
         } else if (is(name, "choose")) {
             if (n > 1) {
                 value = selvedge_choose(0, n - 1);
@@ -144,6 +147,8 @@ PLAIN static void *run(void *argument) {
             write_cell(n);
         } else if (is(name, "assert-not")) {
             assert(!(remembers && last == numbers[0]));
+        } else if (is(name, "assume-not")) {
+            __VERIFIER_assume(!(remembers && last == numbers[0]));
         } else if (is(name, "spin-until")) {
             while (load(n) != numbers[1])
                 sched_yield();

@@ -73,7 +73,7 @@ pub(crate) enum End {
 }
 
 /// So many steps may be spent on executions that are ended at the limit of steps: most often those that follow are, too.
-const MOST_LONG: usize = 1 << 20;
+const MOST_LONG: usize = 1 << 19;
 
 /// What is known of executions that were ended at the limit of steps.
 #[derive(Debug)]

@@ -191,6 +191,11 @@ fn spins() {
 }
 
 #[test]
+fn executions_without_an_end() {
+    verify_theme(Theme::Endless, false, 20);
+}
+
+#[test]
 fn mixed() {
     verify_theme(Theme::Mixed, false, 30);
 }

@@ -1,6 +1,6 @@
 //! Programs that tell of every access to memory.
 
-use selvedge_core::AssumptionKind;
+use selvedge_core::{AssumptionKind, Verdict};
 use selvedge_native::{Named, NativeProgram, Parameters, Search};
 
 use crate::common::{compile, corpus, has, instrument, instrument_with, write, write_file};
@@ -333,4 +333,54 @@ fn variables_may_be_named_as_functions_of_old() {
     let program = instrument(&write("uses_index", text), &[&other]);
     let program = NativeProgram::open(&program).unwrap();
     assert!(Search::default().check(&program, None, &mut |_| ()).unwrap().holds());
+}
+
+/// They were livelocks, or violations of the limit of steps. What a loop counts in is in a register, in memory, or in a value of the
+/// thread's own.
+#[test]
+fn a_program_that_is_just_long_is_neither_violated_nor_a_livelock() {
+    if !has("gcc", "a_program_that_is_just_long_is_neither_violated_nor_a_livelock") {
+        return;
+    }
+    let check = |program: &std::path::Path, race_mode: bool, max_steps: usize| {
+        let program = NativeProgram::open(program).unwrap().race_mode(race_mode).unwrap();
+        let search = Search { max_steps: Some(max_steps), ..Search::default() };
+        search.check(&program, None, &mut |_| ()).unwrap()
+    };
+    let head = "#include <assert.h>\n#include <pthread.h>\n#include <sched.h>\nstatic int cells[300], count;\n\
+                static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\nstatic pthread_key_t key;\n\
+                static void *work(void *unused) {\n";
+    let tail = "return unused; }\nint main(void) {\npthread_t thread;\npthread_key_create(&key, NULL);\n\
+                pthread_create(&thread, NULL, work, NULL);\nreturn pthread_join(thread, NULL);\n}\n";
+    let programs = [
+        ("sums", "int sum = 0; for (int i = 0; i < 300; i++) sum += cells[i]; assert(sum == 0);", true),
+        ("yields", "for (int i = 0; i < 300; i++) sched_yield();", false),
+        ("counts", "while (count < 300) { count++; sched_yield(); }", false),
+        (
+            "locks",
+            "for (int i = 0; i < 150; i++) { pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); }",
+            false,
+        ),
+        (
+            "notes",
+            "long i; while ((i = (long)pthread_getspecific(key)) < 300) { pthread_setspecific(key, (void *)(i + 1)); \
+             sched_yield(); }",
+            false,
+        ),
+    ];
+    for (name, body, race_mode) in programs {
+        let source = write(&format!("long_{name}"), &format!("{head}{body}{tail}"));
+        let mut compiled = vec![instrument(&source, &[])];
+        if !race_mode {
+            compiled.extend([compile(&source, &[]), compile(&source, &["-O2"])]);
+        }
+        for program in compiled {
+            let outcome = check(&program, race_mode, 200);
+            let Verdict::Inconclusive(gap) = &outcome.verdict else { panic!("{name}: {outcome:?}") };
+            assert!(gap.reason.contains("not ended after 200 steps"), "{name}: {gap:?}");
+            assert!(gap.reason.contains("--max-steps"), "{name}: {gap:?}");
+            assert_eq!(gap.covered, None, "{name}");
+            assert!(check(&program, race_mode, 1_000).holds(), "{name}");
+        }
+    }
 }
