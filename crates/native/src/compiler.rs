@@ -5,13 +5,12 @@
 //! too: then the runtime does nothing.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::process::Command;
 
 use crate::launch::RUNTIME;
-use crate::words;
+use crate::{cache, words};
 
 /// Functions over memory whose calls by the program are led to the runtime, which notes what they touch. Of these gcc
 /// makes instructions of its own where it can, some even without optimisation, unless it is told that they are
@@ -55,9 +54,6 @@ const CALLED: [&str; 27] = [
 /// What has the headers of C++'s library check what they are given, and what has them not do so.
 const ASSERTIONS: [&str; 2] = ["_GLIBCXX_ASSERTIONS", "_GLIBCXX_NO_ASSERTIONS"];
 
-/// What programs include.
-const HEADER: &str = include_str!("../include/selvedge.h");
-
 /// A command that runs the compiler. A name of several words is a program with its first arguments, as in
 /// `ccache gcc`, unless there is a file of that name.
 fn run(compiler: &str) -> Command {
@@ -76,44 +72,6 @@ fn is_clang(compiler: &str) -> io::Result<bool> {
     let text = String::from_utf8_lossy(&output.stdout);
     // gcc tells its own name too, whatever that is.
     Ok(text.contains("clang") && !text.contains("Free Software Foundation"))
-}
-
-/// The folder with what programs are linked against, made where it is missing: in the user's cache, and named after
-/// its content, so that versions do not meet.
-fn folder(compiler: &str) -> io::Result<PathBuf> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = cache.or_else(|| std::env::home_dir().map(|home| home.join(".cache")));
-    let cache = cache.unwrap_or_else(std::env::temp_dir);
-    let sum = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3);
-    let name = RUNTIME.iter().chain(HEADER.as_bytes()).fold(0xCBF2_9CE4_8422_2325, sum);
-    let folder = cache.join("selvedge").join(format!("{name:016x}"));
-    if folder.join("complete").exists() {
-        return Ok(folder);
-    }
-    fs::create_dir_all(&folder).map_err(|error| {
-        let message = format!(
-            "the folder {} cannot be made, which programs are linked against: {error}; name another one in XDG_CACHE_HOME",
-            folder.display()
-        );
-        io::Error::new(io::ErrorKind::InvalidInput, message)
-    })?;
-    // Each file appears whole: several compilers may run at once.
-    let place = |name: &str, content: &[u8]| {
-        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-        file.write_all(content)?;
-        file.persist(folder.join(name)).map(|_| ()).map_err(|error| error.error)
-    };
-    place("libtsan.so", RUNTIME)?;
-    place("libselvedge_pthread.so", RUNTIME)?;
-    place("selvedge.h", HEADER.as_bytes())?;
-    // What gcc links into every program that it instruments: nothing is needed of it.
-    let empty = folder.join("libtsan_preinit.o");
-    let made = run(compiler).args(["-x", "c", "-c", "/dev/null", "-o"]).arg(&empty).status()?;
-    if !made.success() {
-        return Err(io::Error::other(format!("{compiler} cannot compile")));
-    }
-    place("complete", b"")?;
-    Ok(folder)
 }
 
 /// The command that compiles as the given words say, with what is needed to check every access.
@@ -143,7 +101,7 @@ pub fn compiler(compiler: &str, words: &[OsString]) -> io::Result<Command> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let is_clang = is_clang(compiler)?;
-    let folder = folder(compiler)?;
+    let folder = cache::folder(run(compiler))?;
     let kept = words::without_sanitizer(&read);
     let mut command = run(compiler);
     // Files of words are passed on as they are where that is possible: they may have more than a command can.

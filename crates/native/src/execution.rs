@@ -10,9 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{
-    AssumptionKind, Assumptions, Decision, Location, ObjectId, Op, ThreadId, ThreadSet, ViolationKind,
-};
+use selvedge_core::{Assumptions, Decision, Location, ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
 use selvedge_stateless::{
     Ahead, Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Ran, Settings, Site, State,
     Stop, StopKind,
@@ -516,8 +514,7 @@ fn signal_name(signal: i32) -> &'static str {
 
 impl Execution for NativeExecution<'_> {
     fn assumptions(&self) -> Assumptions {
-        let unseen = (!self.program.is_instrumented()).then_some(AssumptionKind::UnseenMemory);
-        unseen.into_iter().collect()
+        self.program.assumptions()
     }
 
     fn plan(&mut self, plan: &Plan<'_>) {
@@ -719,6 +716,7 @@ impl Execution for NativeExecution<'_> {
         if !self.live {
             return None;
         }
+        self.program.asks_for(self.zygote.area.get().inputs.load(Ordering::Relaxed));
         let complete = self.mirror.alive == 0 || self.mirror.exiting && self.mirror.enabled.is_empty();
         if complete {
             self.live = false;

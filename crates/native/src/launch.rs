@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
 use object::{Object as _, ObjectSymbol as _};
+use selvedge_core::{Assumption, AssumptionKind, Assumptions};
 use selvedge_stateless::{Execution, LaunchError, Onward, Program};
 
 use crate::ahead::{Ahead, Company, Counts, Pool};
@@ -21,7 +22,7 @@ use crate::area::{SharedArea, memory_file};
 use crate::cores::Core;
 use crate::execution::NativeExecution;
 use crate::kept::Course;
-use crate::protocol::{self, AREA_VARIABLE, ASKS_WHERE, BIND_MARK, CPP, onward};
+use crate::protocol::{self, AREA_VARIABLE, ASKS_WHERE, BIND_MARK, CPP, inputs, onward};
 use crate::search::Limits;
 use crate::suspects;
 
@@ -80,6 +81,8 @@ pub struct NativeProgram {
     eager: bool,
     ahead: Arc<Counts>,
     endings: Arc<Endings>,
+    /// What its executions were seen to ask for, some of [`inputs`].
+    inputs: Arc<AtomicU32>,
 }
 
 /// With which exit status executions have ended.
@@ -137,6 +140,7 @@ impl NativeProgram {
             eager: false,
             ahead: Arc::default(),
             endings: Arc::default(),
+            inputs: Arc::default(),
         })
     }
 
@@ -239,6 +243,7 @@ impl NativeProgram {
             eager: self.eager,
             ahead: Arc::default(),
             endings: self.endings.clone(),
+            inputs: self.inputs.clone(),
         })
     }
 
@@ -406,9 +411,26 @@ impl NativeProgram {
         self.atomics_together.fetch_max(bytes, Ordering::Relaxed);
     }
 
-    /// Whether it tells of its accesses to memory.
-    pub(crate) fn is_instrumented(&self) -> bool {
-        self.is_instrumented
+    /// An execution has asked for these inputs.
+    pub(crate) fn asks_for(&self, inputs: u32) {
+        self.inputs.fetch_or(inputs, Ordering::Relaxed);
+    }
+
+    /// What answers about it take for granted, by what its executions have done so far.
+    pub(crate) fn assumptions(&self) -> Assumptions {
+        let asked = self.inputs.load(Ordering::Relaxed);
+        let (from, to) = self.nondet;
+        let mut assumptions = Assumptions::default();
+        if asked & inputs::NUMBERS != 0 {
+            assumptions.add(Assumption::new(AssumptionKind::Inputs, format!("inputs in {from}..{to}")));
+        }
+        if asked & inputs::POINTERS != 0 {
+            assumptions.add(Assumption::new(AssumptionKind::Inputs, "null for pointers that are inputs"));
+        }
+        if !self.is_instrumented {
+            assumptions.add(AssumptionKind::UnseenMemory);
+        }
+        assumptions
     }
 
     pub(crate) fn is_in_race_mode(&self) -> bool {

@@ -15,6 +15,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `launch.rs` | which executables can be checked; starting one |
+//! | `cache.rs` | the folder of what programs are linked against |
 //! | `compiler.rs` | compiling programs that tell of every access |
 //! | `words.rs` | what the words that a compiler is given ask for |
 //! | `area.rs` | the memory that is shared with it |
@@ -35,6 +36,7 @@
 
 mod ahead;
 mod area;
+mod cache;
 mod compiler;
 mod cores;
 mod describe;

@@ -80,6 +80,8 @@ pub(crate) struct Area {
     pub(crate) cpp: [AtomicU64; 3],
     /// Whether the execution is one that people are told of: the log has then also what is around each place.
     pub(crate) told: AtomicU32,
+    /// What executions have asked for of the program's surroundings, some of [`inputs`].
+    pub(crate) inputs: AtomicU32,
     /// Whether states of the execution are asked for; and the last of them, as a hash, or 0 if it is not known.
     pub(crate) watched: AtomicU32,
     pub(crate) state: AtomicU64,
@@ -113,6 +115,14 @@ pub(crate) mod turn {
     pub(crate) const PROGRAM: u32 = 1;
     /// The controlling side runs: the program has asked something, is ready to begin, or has ended.
     pub(crate) const CONTROLLER: u32 = 2;
+}
+
+/// Inputs of a program of which not every one is tried.
+pub(crate) mod inputs {
+    /// Numbers of which a range is tried.
+    pub(crate) const NUMBERS: u32 = 1;
+    /// Pointers, which are null.
+    pub(crate) const POINTERS: u32 = 2;
 }
 
 /// How the program goes on after the plan.

@@ -384,3 +384,31 @@ fn a_program_that_is_just_long_is_neither_violated_nor_a_livelock() {
         }
     }
 }
+
+/// Also where another job was the first to read one.
+#[test]
+fn inputs_of_which_not_all_are_tried_are_named() {
+    if !has("gcc", "inputs_of_which_not_all_are_tried_are_named") {
+        return;
+    }
+    let assumed = |body: &str, jobs: u32| {
+        let text = format!(
+            "#include <pthread.h>\n#include <selvedge.h>\nstatic int sink;\n\
+             static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n\
+             static void *work(void *unused) {{ pthread_mutex_lock(&lock); sink++; pthread_mutex_unlock(&lock); \
+             return unused; }}\nint main(void) {{\npthread_t thread;\npthread_create(&thread, NULL, work, NULL);\n\
+             pthread_mutex_lock(&lock); if (sink) {{ {body}; }} pthread_mutex_unlock(&lock);\n\
+             return pthread_join(thread, NULL);\n}}\n"
+        );
+        let program = NativeProgram::open(&instrument(&write("inputs", &text), &[])).unwrap();
+        let program = program.nondet(-1, 4).unwrap().jobs(jobs).eager(jobs > 1);
+        let outcome = Search::default().check(&program, None, &mut |_| ()).unwrap();
+        assert!(outcome.holds(), "{outcome:?}");
+        outcome.guarantee().unwrap().assumptions.to_string()
+    };
+    for jobs in [1, 2] {
+        assert_eq!(assumed("__VERIFIER_nondet_int()", jobs), "inputs in -1..4");
+        assert_eq!(assumed("__VERIFIER_nondet_pointer()", jobs), "null for pointers that are inputs");
+        assert_eq!(assumed("__VERIFIER_nondet_bool(); selvedge_choose(0, 1)", jobs), "");
+    }
+}
