@@ -9,7 +9,6 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use crate::launch::RUNTIME;
 use crate::{cache, words};
 
 /// Functions over memory whose calls by the program are led to the runtime, which notes what they touch. Of these gcc

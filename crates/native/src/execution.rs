@@ -24,6 +24,7 @@ use crate::launch::{NativeProgram, Zygote};
 use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order};
 use crate::protocol::{self, ASKS, Answer, how, note, op, stop, tag};
 use crate::search::Limits;
+use crate::stuck;
 use crate::symbols::Symbols;
 use crate::told::Told;
 
@@ -75,8 +76,9 @@ pub(crate) struct NativeExecution<'a> {
     is_watched: bool,
     /// Whether it is under way.
     live: bool,
-    /// The thread whose step is being read.
+    /// The thread whose step is being read, and the one that runs in it: that may be one which it has created.
     current: u32,
+    running: u32,
     step: Step,
     events: Vec<LocalEvent>,
     /// How often the program has rightly gone on by itself, less how often it has not.
@@ -136,6 +138,7 @@ impl<'a> NativeExecution<'a> {
             is_watched: false,
             live: false,
             current: 0,
+            running: 0,
             step: Step::default(),
             events: Vec::new(),
             foresight: 0,
@@ -309,7 +312,10 @@ impl<'a> NativeExecution<'a> {
                     self.events.push(LocalEvent::Spawned(ThreadId(number)));
                 }
             }
-            tag::BY => self.events.push(LocalEvent::By(ThreadId(number))),
+            tag::BY => {
+                self.running = number;
+                self.events.push(LocalEvent::By(ThreadId(number)));
+            }
             tag::SIGNAL => {
                 let Some(thread) = self.mirror.threads.get_mut(index) else { return };
                 thread.signalled = record[1] == 1;
@@ -373,8 +379,11 @@ impl<'a> NativeExecution<'a> {
         };
         let places = [record[2], record[3], record[4]];
         let given_up = self.lost.as_ref().filter(|_| u64::from(record[1] as u32) == stop::GIVEN_UP);
-        let mut message = given_up.cloned().unwrap_or_else(|| self.zygote.area.text());
         let thread = (record[0] >> 32) as usize;
+        let mut message = match given_up {
+            Some(message) => message.replace(stuck::WHO, &self.words().thread(thread)),
+            None => self.zygote.area.text(),
+        };
         if matches!(kind, StopKind::Violation(_)) {
             message = format!("{}: {message}", self.words().thread(thread));
         }
@@ -467,7 +476,7 @@ impl<'a> NativeExecution<'a> {
 
     fn prepare_step(&mut self, decision: Decision) {
         if let Decision::Thread(thread) = decision {
-            self.current = thread.0;
+            (self.current, self.running) = (thread.0, thread.0);
             self.step = Step {
                 operation: self.pending_of(thread.0),
                 places: self.mirror.threads.get(thread.index()).map_or([0; 3], |thread| thread.places),
