@@ -105,7 +105,7 @@ fn fill(folder: &Path, mut compiler: Command) -> io::Result<()> {
     place(COMPLETE, sum(&content).to_string().as_bytes())
 }
 
-fn sum(bytes: &[u8]) -> u64 {
+pub(crate) fn sum(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0xCBF2_9CE4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3))

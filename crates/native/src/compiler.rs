@@ -5,11 +5,11 @@
 //! too: then the runtime does nothing.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use crate::{cache, words};
+use crate::{cache, unseen, words};
 
 /// Functions over memory whose calls by the program are led to the runtime, which notes what they touch. Of these gcc
 /// makes instructions of its own where it can, some even without optimisation, unless it is told that they are
@@ -130,8 +130,22 @@ pub fn compiler(compiler: &str, words: &[OsString]) -> io::Result<Command> {
     }
     // Everywhere: a header that was compiled without it does not fit.
     command.arg("-pthread").arg("-I").arg(&folder);
+    let plain = || run(compiler);
+    let assembler = unseen::assembler(&read, &plain);
+    if !assembler.is_empty() {
+        let text = format!("__asm__({:?});\n", unseen::section(&assembler));
+        let note = unseen::file(&folder, "h", &text, |path| std::fs::write(path, &text))?;
+        command.arg("-include").arg(note);
+    }
     // Only where something is linked: elsewhere the compiler would complain of words that it does not use, or link.
     if words::link(&read) {
+        let linked = unseen::linked(&read, &plain);
+        if !linked.is_empty() {
+            let text = format!("{}.section .note.GNU-stack,\"\",@progbits\n", unseen::section(&linked));
+            let note = unseen::file(&folder, "o", &text, |path| assemble(run(compiler), &text, path))?;
+            // In whatever language the files before it are.
+            command.args(["-x", "none"]).arg(note);
+        }
         command.arg(with("-B", &folder)).arg(with("-L", &folder));
         // Not by `-Wl`: the folder may have a comma in its name.
         command.args(["-Xlinker", "-rpath", "-Xlinker"]).arg(&folder);
@@ -141,6 +155,15 @@ pub fn compiler(compiler: &str, words: &[OsString]) -> io::Result<Command> {
         }
     }
     Ok(command)
+}
+
+/// Makes an object of a text.
+fn assemble(mut compiler: Command, text: &str, object: &Path) -> io::Result<()> {
+    compiler.args(["-x", "assembler", "-c", "-o"]).arg(object).arg("-").stdin(Stdio::piped());
+    let mut child = compiler.spawn()?;
+    // It is closed then, so that the text ends.
+    child.stdin.take().expect("it was asked for").write_all(text.as_bytes())?;
+    if child.wait()?.success() { Ok(()) } else { Err(io::Error::other("it cannot assemble")) }
 }
 
 fn wrapped() -> impl Iterator<Item = &'static str> {
@@ -156,6 +179,7 @@ fn with(option: &str, folder: &Path) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch::RUNTIME;
 
     #[test]
     fn the_runtime_has_every_function_that_is_wrapped() {

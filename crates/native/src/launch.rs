@@ -24,7 +24,7 @@ use crate::execution::NativeExecution;
 use crate::kept::Course;
 use crate::protocol::{self, AREA_VARIABLE, ASKS_WHERE, BIND_MARK, CPP, inputs, onward};
 use crate::search::Limits;
-use crate::suspects;
+use crate::{suspects, unseen};
 
 /// The runtime, as `build.rs` has built it.
 pub(crate) const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libselvedge_pthread.so"));
@@ -67,6 +67,8 @@ pub struct NativeProgram {
     cpp: [u64; CPP.len()],
     /// It is compiled to tell of every access to memory.
     is_instrumented: bool,
+    /// Code in it that does not, by name.
+    unseen: Vec<String>,
     /// What the last execution has printed.
     output: File,
     patience: Duration,
@@ -77,6 +79,8 @@ pub struct NativeProgram {
     meant: Meant,
     /// The libraries that it has loaded when its `main` begins, once that was seen.
     libraries: OnceLock<Vec<PathBuf>>,
+    /// Those of them that do not tell of their accesses, by name.
+    unseen_loaded: OnceLock<Vec<String>>,
     jobs: u32,
     eager: bool,
     ahead: Arc<Counts>,
@@ -129,6 +133,7 @@ impl NativeProgram {
             cancels: found.cancels,
             cpp: found.cpp,
             is_instrumented: found.is_instrumented,
+            unseen: found.unseen,
             output,
             patience: Duration::from_secs(20),
             race_mode: false,
@@ -136,6 +141,7 @@ impl NativeProgram {
             nondet: (0, 2),
             meant: found.meant,
             libraries: OnceLock::new(),
+            unseen_loaded: OnceLock::new(),
             jobs: 1,
             eager: false,
             ahead: Arc::default(),
@@ -232,6 +238,7 @@ impl NativeProgram {
             cancels: self.cancels,
             cpp: self.cpp,
             is_instrumented: self.is_instrumented,
+            unseen: self.unseen.clone(),
             output: memory_file(c"selvedge output")?,
             patience: self.patience,
             race_mode: self.race_mode,
@@ -239,6 +246,7 @@ impl NativeProgram {
             nondet: self.nondet,
             meant: self.meant.clone(),
             libraries: self.libraries.clone(),
+            unseen_loaded: OnceLock::new(),
             jobs: 1,
             eager: self.eager,
             ahead: Arc::default(),
@@ -275,7 +283,11 @@ impl NativeProgram {
     /// What in it may make it depend on more than its schedule, by the functions that it and its libraries call: "random
     /// numbers (getrandom)".
     pub fn suspects(&self) -> Vec<String> {
-        suspects::of(&self.path, self.libraries.get().map_or(&[], Vec::as_slice))
+        suspects::of(&self.path, self.libraries())
+    }
+
+    fn libraries(&self) -> &[PathBuf] {
+        self.libraries.get().map_or(&[], Vec::as_slice)
     }
 
     /// It has loaded these files.
@@ -429,6 +441,12 @@ impl NativeProgram {
         }
         if !self.is_instrumented {
             assumptions.add(AssumptionKind::UnseenMemory);
+        } else {
+            let loaded = self.unseen_loaded.get_or_init(|| unseen::loaded(self.libraries()));
+            let unseen: Vec<String> = self.unseen.iter().chain(loaded).cloned().collect();
+            if !unseen.is_empty() {
+                assumptions.add(Assumption::new(AssumptionKind::UnseenCode, unseen::phrase(&unseen)));
+            }
         }
         assumptions
     }
@@ -641,6 +659,7 @@ struct Found {
     meant: Meant,
     cpp: [u64; CPP.len()],
     is_instrumented: bool,
+    unseen: Vec<String>,
 }
 
 /// Looks at an executable; an error says why it cannot be checked.
@@ -722,6 +741,7 @@ fn examine(data: &[u8]) -> Result<Found, String> {
         meant: Meant::of(&file)?,
         cpp,
         is_instrumented: asks("__tsan_init"),
+        unseen: unseen::noted(&file, data),
     })
 }
 

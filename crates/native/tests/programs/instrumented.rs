@@ -412,3 +412,93 @@ fn inputs_of_which_not_all_are_tried_are_named() {
         assert_eq!(assumed("__VERIFIER_nondet_bool(); selvedge_choose(0, 1)", jobs), "");
     }
 }
+
+/// Objects and libraries that were compiled otherwise, and inline assembler, could synchronise threads without being seen.
+#[test]
+fn code_that_was_not_seen_is_named() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let at = |name: &str| folder.path().join(name).into_os_string().into_string().unwrap();
+    let source = |name: &str, text: &str| {
+        std::fs::write(at(name), text).unwrap();
+        at(name)
+    };
+    let run =
+        |command: &mut std::process::Command| assert!(command.status().unwrap().success(), "{command:?}");
+    let plain = |words: &[&str]| run(std::process::Command::new(words[0]).args(&words[1..]));
+    let main = source(
+        "main.c",
+        "#include <pthread.h>\n#include <stdio.h>\n#include <math.h>\nint other(void);\n\
+         static void *work(void *unused) { return unused; }\nint main(void) {\npthread_t thread;\n\
+         pthread_create(&thread, NULL, work, NULL);\nother();\nreturn pthread_join(thread, NULL);\n}\n",
+    );
+    let quiet = source(
+        "quiet.c",
+        "int x; int other(void) { __asm__ volatile(\"pause\" ::: \"memory\"); __asm__ volatile(\"\" ::: \"memory\"); \
+         return x; }\n",
+    );
+    let locks = source(
+        "locks.c",
+        "int x; static void add(int *at) { __asm__ volatile(\"lock; incl %0\" : \"+m\"(*at) :: \"memory\"); }\n\
+         int other(void) { add(&x); return x; }\n",
+    );
+    let assembled =
+        source("assembled.s", ".globl other\nother: ret\n.section .note.GNU-stack,\"\",@progbits\n");
+    for compiler in ["gcc", "clang"] {
+        if !has(compiler, "code_that_was_not_seen_is_named") {
+            continue;
+        }
+        let (object, archive, shared) = (at("plain.o"), at("libplain.a"), at("libshared.so"));
+        plain(&[compiler, "-c", &quiet, "-o", &object]);
+        plain(&["ar", "rcs", &archive, &object]);
+        plain(&[compiler, "-shared", "-fPIC", &quiet, "-o", &shared]);
+        let ours = |words: &[&str]| {
+            let words: Vec<_> = words.iter().map(Into::into).collect();
+            run(&mut selvedge_native::compiler(compiler, &words).unwrap());
+        };
+        let (seen, unseen, program) = (at("seen.o"), at("locks.o"), at("program"));
+        ours(&["-c", &quiet, "-o", &seen]);
+        ours(&["-c", &locks, "-o", &unseen, "-MD", "-MF", &at("depends")]);
+        let folder = format!("-L{}", folder.path().display());
+        let rpath = format!("-Wl,-rpath,{}", folder_of(&shared));
+        let cases: [(&[&str], &[&str]); 9] = [
+            (&[&quiet, "-lm", "-lpthread"], &[]),
+            (&[&seen], &[]),
+            (&[&object], &["plain.o"]),
+            (&[&folder, "-lplain"], &["libplain.a"]),
+            (&[&archive], &["libplain.a"]),
+            (&[&folder, "-lshared", &rpath], &["libshared.so"]),
+            (&[&locks], &["inline assembler in locks.c"]),
+            (&[&unseen], &["inline assembler in locks.c"]),
+            (&[&assembled], &["assembled.s"]),
+        ];
+        for (words, expected) in cases {
+            ours(&[&[main.as_str(), "-o", &program], words].concat());
+            for is_stripped in [false, true] {
+                if is_stripped {
+                    plain(&["strip", &program]);
+                }
+                let native = NativeProgram::open(program.as_ref()).unwrap();
+                let outcome = Search::default().check(&native, None, &mut |_| ()).unwrap();
+                assert!(outcome.holds(), "{outcome:?}");
+                let assumed: Vec<_> = outcome
+                    .guarantee()
+                    .unwrap()
+                    .assumptions
+                    .iter()
+                    .map(|assumption| assumption.phrase.to_string())
+                    .collect();
+                let expected: Vec<_> = expected
+                    .iter()
+                    .map(|name| format!("no synchronisation in code that was not seen ({name})"))
+                    .collect();
+                assert_eq!(assumed, expected, "{compiler} {words:?}, stripped: {is_stripped}");
+            }
+            // It runs by itself, too.
+            plain(&[&program]);
+        }
+    }
+}
+
+fn folder_of(file: &str) -> String {
+    std::path::Path::new(file).parent().unwrap().display().to_string()
+}
