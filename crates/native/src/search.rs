@@ -26,7 +26,7 @@ pub struct Search {
     pub max_executions: Option<u64>,
     /// Stop after so long.
     pub time: Option<Duration>,
-    /// An execution that has not ended after so many steps is a violation (20,000 by default).
+    /// An execution that has not ended after so many steps is ended (20,000 by default).
     pub max_steps: Option<usize>,
     /// A data race is no violation. The program must be in [race mode](NativeProgram::race_mode), where the orders of accesses
     /// are explored; and the strategy must be one that [leaves no order out](Named::reduces), because not all that a step

@@ -20,7 +20,8 @@ pub struct Settings<'a> {
     pub max_executions: Option<u64>,
     /// Stop after so long.
     pub time_limit: Option<Duration>,
-    /// An execution that takes more steps than this is a violation: it does not seem to end.
+    /// An execution that takes more steps than this is ended: it is a livelock if it goes in a circle, and otherwise nothing is
+    /// known of how it goes on.
     pub max_steps: usize,
     /// What to count.
     pub coverage: Coverage,
