@@ -147,6 +147,9 @@ PLAIN static void *run(void *argument) {
             write_cell(n);
         } else if (is(name, "assert-not")) {
             assert(!(remembers && last == numbers[0]));
+        } else if (is(name, "choose-until")) {
+            while (n > 1 && selvedge_choose(0, n - 1)) {
+            }
         } else if (is(name, "assume-not")) {
             __VERIFIER_assume(!(remembers && last == numbers[0]));
         } else if (is(name, "spin-until")) {

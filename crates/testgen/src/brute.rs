@@ -365,6 +365,11 @@ mod tests {
         assert_eq!(end("yields 20"), [End::StepLimit]);
         assert_eq!(end("spawn 1; yields 20 | spin-until 0 1"), [End::StepLimit]);
         assert_eq!(end("spin-until 0 1; load 0"), [End::Livelock]);
+        assert_eq!(end("look-until 0 1"), [End::Livelock]);
+        assert_eq!(end("choose-until 2"), [End::Complete, End::StepLimit]);
+        // A thread that could end it is kept from running.
+        let kept = end("spawn 1; look-until 0 1 | store 0 1");
+        assert_eq!(kept, [End::Complete, End::StepLimit]);
         // One that waits for a thread that has assumed what is not so waits in no execution.
         assert_eq!(end("spawn 1; spin-until 0 1 | load 0; assume-not 0; store 0 1"), [End::Complete]);
         assert_eq!(end("spawn 1; yields 20 | load 0; assume-not 0; store 0 1"), [End::StepLimit]);

@@ -138,7 +138,12 @@ fn snippet(theme: Theme, body: usize, count: usize, numbers: &mut Numbers, out: 
             _ => atomics(numbers, out),
         },
         Theme::Endless => match numbers.below(10) {
-            0 | 1 => out.push(Statement::SpinUntil(numbers.below(2), 1)),
+            0 => out.push(Statement::SpinUntil(numbers.below(2), 1)),
+            1 => out.push(match numbers.below(4) {
+                0 => Statement::ChooseUntil(2),
+                1 => Statement::LookUntil(numbers.below(2), 1),
+                _ => Statement::SpinUntil(numbers.below(2), 1),
+            }),
             2 => out.push(Statement::Store(numbers.below(2), 1)),
             3 | 4 => out.push(Statement::Yields([2, 30, 30][numbers.below(3)])),
             5 => out.extend([Statement::Load(0), Statement::AssertNot(1)]),

@@ -181,6 +181,8 @@ enum Next {
     SpinYield,
     /// So many more yields.
     Yields(u32),
+    /// The same statement, from its beginning.
+    Again,
     /// Nothing: it has assumed what is not so.
     Stuck,
     End,
@@ -253,6 +255,7 @@ impl<'p> Machine<'p> {
         let state = &self.threads[thread];
         match state.next {
             Next::Start | Next::SpinYield | Next::Yields(_) | Next::End => true,
+            Next::Again => unreachable!("it is a statement again at once"),
             Next::Stuck | Next::Ended => false,
             Next::Wake { timed } => {
                 let c = self.waited_with(thread);
@@ -288,7 +291,9 @@ impl<'p> Machine<'p> {
     pub(crate) fn waits_for(&self, thread: usize) -> (Option<(Object, Until)>, bool, bool) {
         let body = self.threads[thread].body;
         match self.threads[thread].next {
-            Next::Start | Next::SpinYield | Next::Yields(_) | Next::End | Next::Ended => (None, false, false),
+            Next::Start | Next::SpinYield | Next::Yields(_) | Next::Again | Next::End | Next::Ended => {
+                (None, false, false)
+            }
             Next::Stuck => (Some((Object::Thread(body), Until::Set(NEVER))), false, false),
             Next::Wake { timed } => match self.statement(thread) {
                 Statement::Wait(c) => (Some((Object::Mutex(c), Until::Clear(1))), true, false),
@@ -354,7 +359,7 @@ impl<'p> Machine<'p> {
             return 0;
         }
         let count = match self.statement(thread) {
-            Statement::Choose(n) => n,
+            Statement::Choose(n) | Statement::ChooseUntil(n) => n,
             Statement::NotifyOne(c) => self.waiters[c].len() as u32,
             _ => 0,
         };
@@ -396,7 +401,7 @@ impl<'p> Machine<'p> {
         let body = self.threads[thread].body;
         let none = (OpKind::Local, Vec::new());
         let (kind, touches) = match self.threads[thread].next {
-            Next::Start | Next::Stuck | Next::Ended => none,
+            Next::Start | Next::Stuck | Next::Again | Next::Ended => none,
             Next::SpinYield | Next::Yields(_) => (OpKind::Yield, Vec::new()),
             Next::End => (OpKind::End, vec![(Object::Thread(body), Access::Write)]),
             Next::Wake { timed } => {
@@ -426,7 +431,7 @@ impl<'p> Machine<'p> {
                     }
                     Statement::NotifyOne(c) => (OpKind::NotifyOne, Object::Condvar(c), Access::Write),
                     Statement::NotifyAll(c) => (OpKind::NotifyAll, Object::Condvar(c), Access::Write),
-                    Statement::Load(a) | Statement::SpinUntil(a, _) => {
+                    Statement::Load(a) | Statement::SpinUntil(a, _) | Statement::LookUntil(a, _) => {
                         (OpKind::Load, Object::Atomic(a), Access::Read)
                     }
                     Statement::Store(a, _) | Statement::StoreNext(a) => {
@@ -442,7 +447,9 @@ impl<'p> Machine<'p> {
                     Statement::Read(c) => (OpKind::Read, Object::Cell(c), Access::Read),
                     Statement::Write(c) => (OpKind::Write, Object::Cell(c), Access::Write),
                     Statement::Yield | Statement::Yields(_) => return Performed::local(OpKind::Yield),
-                    Statement::Choose(_) => return Performed::local(OpKind::Choose),
+                    Statement::Choose(_) | Statement::ChooseUntil(_) => {
+                        return Performed::local(OpKind::Choose);
+                    }
                     Statement::Spawn(_)
                     | Statement::AssertNot(_)
                     | Statement::AssumeNot(_)
@@ -505,7 +512,9 @@ impl<'p> Machine<'p> {
                 return done;
             }
             Next::Statement => next = self.perform(thread, value.unwrap_or(0), &mut done),
-            Next::Stuck | Next::Ended => unreachable!("a thread that goes no further is not enabled"),
+            Next::Stuck | Next::Again | Next::Ended => {
+                unreachable!("a thread that goes no further is not enabled")
+            }
         }
         self.synchronisation.performed(thread, &done);
         if let OpKind::Read | OpKind::Write = done.kind
@@ -519,7 +528,7 @@ impl<'p> Machine<'p> {
             }
             self.advance(thread);
         } else {
-            self.threads[thread].next = next;
+            self.threads[thread].next = if next == Next::Again { Next::Statement } else { next };
         }
         done
     }
@@ -701,6 +710,19 @@ impl<'p> Machine<'p> {
                 self.threads[thread].registers.push(wanted);
                 return Next::Statement;
             }
+            Statement::LookUntil(a, wanted) => {
+                done.kind = OpKind::Load;
+                done.touches.push((Object::Atomic(a), Access::Read));
+                if self.atomics[a] != wanted {
+                    return Next::Again;
+                }
+                self.threads[thread].registers.push(wanted);
+                return Next::Statement;
+            }
+            Statement::ChooseUntil(_) => {
+                done.kind = OpKind::Choose;
+                return if value == 0 { Next::Statement } else { Next::Again };
+            }
             Statement::Spawn(_)
             | Statement::AssertNot(_)
             | Statement::AssumeNot(_)
@@ -745,7 +767,7 @@ impl<'p> Machine<'p> {
                     state.children.iter().any(|(body, _)| *body == other)
                         || state.creator.is_some_and(|creator| self.threads[creator].body == other)
                 }
-                Statement::Choose(n) => n > 1,
+                Statement::Choose(n) | Statement::ChooseUntil(n) => n > 1,
                 Statement::Yields(times) => times > 0,
                 Statement::Spawn(child) => child > state.body && self.thread_of(child).is_none(),
                 _ => true,

@@ -195,6 +195,14 @@ fn run(world: &Arc<World>, body: usize, creator: Option<usize>) {
                 }
                 None
             }
+            Statement::LookUntil(a, value) => {
+                while world.atomics[a].load(SeqCst) != value {}
+                Some(value)
+            }
+            Statement::ChooseUntil(n) => {
+                while n > 1 && selvedge::choose(n as usize) != 0 {}
+                None
+            }
             Statement::SpinUntil(a, value) => {
                 while world.atomics[a].load(SeqCst) != value {
                     thread::yield_now();

@@ -403,7 +403,9 @@ impl Case {
             let first = *outcomes.entry(&run.graph).or_insert(run);
             // At the limit of steps it depends on the order of the last ones whether all is as it was before.
             let end = |run: &Run| match run.outcome.end {
-                End::Livelock => End::StepLimit,
+                End::Livelock | End::Complete if run.schedule.len() >= self.limits.max_steps => {
+                    End::StepLimit
+                }
                 end => end,
             };
             let outcome = |run: &Run| Outcome { end: end(run), ..run.outcome.clone() };
