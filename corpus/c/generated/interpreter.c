@@ -145,7 +145,7 @@ PLAIN static void *run(void *argument) {
         } else if (is(name, "yield")) {
             sched_yield();
         } else if (is(name, "yields")) {
-            for (long i = 0; i < n; i++)
+            for (int left = n; left > 0; left--)
                 sched_yield();
         } else if (is(name, "choose")) {
             if (n > 1) {
@@ -158,6 +158,11 @@ PLAIN static void *run(void *argument) {
             write_cell(n);
         } else if (is(name, "assert-not")) {
             assert(!(remembers && last == numbers[0]));
+        } else if (is(name, "choose-until")) {
+            while (n > 1 && selvedge_choose(0, n - 1)) {
+            }
+        } else if (is(name, "assume-not")) {
+            __VERIFIER_assume(!(remembers && last == numbers[0]));
         } else if (is(name, "spin-until")) {
             while (load(n) != numbers[1])
                 sched_yield();

@@ -122,7 +122,7 @@ pub(crate) struct Options {
     /// Stop after so many executions
     #[arg(long, value_name = "N")]
     pub(crate) max_executions: Option<u64>,
-    /// Take an execution that has not ended after N steps for one that never does (20000)
+    /// End an execution that has not ended after N steps (20000)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_steps: Option<u32>,
     /// Stop after this time: 30s, 10m, 2h

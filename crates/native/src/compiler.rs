@@ -5,13 +5,11 @@
 //! too: then the runtime does nothing.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-use crate::launch::RUNTIME;
-use crate::words;
+use crate::{cache, unseen, words};
 
 /// Functions over memory whose calls by the program are led to the runtime, which notes what they touch. Of these gcc
 /// makes instructions of its own where it can, some even without optimisation, unless it is told that they are
@@ -55,9 +53,6 @@ const CALLED: [&str; 27] = [
 /// What has the headers of C++'s library check what they are given, and what has them not do so.
 const ASSERTIONS: [&str; 2] = ["_GLIBCXX_ASSERTIONS", "_GLIBCXX_NO_ASSERTIONS"];
 
-/// What programs include.
-const HEADER: &str = include_str!("../include/selvedge.h");
-
 /// A command that runs the compiler. A name of several words is a program with its first arguments, as in
 /// `ccache gcc`, unless there is a file of that name.
 fn run(compiler: &str) -> Command {
@@ -76,44 +71,6 @@ fn is_clang(compiler: &str) -> io::Result<bool> {
     let text = String::from_utf8_lossy(&output.stdout);
     // gcc tells its own name too, whatever that is.
     Ok(text.contains("clang") && !text.contains("Free Software Foundation"))
-}
-
-/// The folder with what programs are linked against, made where it is missing: in the user's cache, and named after
-/// its content, so that versions do not meet.
-fn folder(compiler: &str) -> io::Result<PathBuf> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = cache.or_else(|| std::env::home_dir().map(|home| home.join(".cache")));
-    let cache = cache.unwrap_or_else(std::env::temp_dir);
-    let sum = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3);
-    let name = RUNTIME.iter().chain(HEADER.as_bytes()).fold(0xCBF2_9CE4_8422_2325, sum);
-    let folder = cache.join("selvedge").join(format!("{name:016x}"));
-    if folder.join("complete").exists() {
-        return Ok(folder);
-    }
-    fs::create_dir_all(&folder).map_err(|error| {
-        let message = format!(
-            "the folder {} cannot be made, which programs are linked against: {error}; name another one in XDG_CACHE_HOME",
-            folder.display()
-        );
-        io::Error::new(io::ErrorKind::InvalidInput, message)
-    })?;
-    // Each file appears whole: several compilers may run at once.
-    let place = |name: &str, content: &[u8]| {
-        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-        file.write_all(content)?;
-        file.persist(folder.join(name)).map(|_| ()).map_err(|error| error.error)
-    };
-    place("libtsan.so", RUNTIME)?;
-    place("libselvedge_pthread.so", RUNTIME)?;
-    place("selvedge.h", HEADER.as_bytes())?;
-    // What gcc links into every program that it instruments: nothing is needed of it.
-    let empty = folder.join("libtsan_preinit.o");
-    let made = run(compiler).args(["-x", "c", "-c", "/dev/null", "-o"]).arg(&empty).status()?;
-    if !made.success() {
-        return Err(io::Error::other(format!("{compiler} cannot compile")));
-    }
-    place("complete", b"")?;
-    Ok(folder)
 }
 
 /// The command that compiles as the given words say, with what is needed to check every access.
@@ -143,7 +100,7 @@ pub fn compiler(compiler: &str, words: &[OsString]) -> io::Result<Command> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let is_clang = is_clang(compiler)?;
-    let folder = folder(compiler)?;
+    let folder = cache::folder(run(compiler))?;
     let kept = words::without_sanitizer(&read);
     let mut command = run(compiler);
     // Files of words are passed on as they are where that is possible: they may have more than a command can.
@@ -173,8 +130,22 @@ pub fn compiler(compiler: &str, words: &[OsString]) -> io::Result<Command> {
     }
     // Everywhere: a header that was compiled without it does not fit.
     command.arg("-pthread").arg("-I").arg(&folder);
+    let plain = || run(compiler);
+    let assembler = unseen::assembler(&read, &plain);
+    if !assembler.is_empty() {
+        let text = format!("__asm__({:?});\n", unseen::section(&assembler));
+        let note = unseen::file(&folder, "h", &text, |path| std::fs::write(path, &text))?;
+        command.arg("-include").arg(note);
+    }
     // Only where something is linked: elsewhere the compiler would complain of words that it does not use, or link.
     if words::link(&read) {
+        let linked = unseen::linked(&read, &plain);
+        if !linked.is_empty() {
+            let text = format!("{}.section .note.GNU-stack,\"\",@progbits\n", unseen::section(&linked));
+            let note = unseen::file(&folder, "o", &text, |path| assemble(run(compiler), &text, path))?;
+            // In whatever language the files before it are.
+            command.args(["-x", "none"]).arg(note);
+        }
         command.arg(with("-B", &folder)).arg(with("-L", &folder));
         // Not by `-Wl`: the folder may have a comma in its name.
         command.args(["-Xlinker", "-rpath", "-Xlinker"]).arg(&folder);
@@ -184,6 +155,15 @@ pub fn compiler(compiler: &str, words: &[OsString]) -> io::Result<Command> {
         }
     }
     Ok(command)
+}
+
+/// Makes an object of a text.
+fn assemble(mut compiler: Command, text: &str, object: &Path) -> io::Result<()> {
+    compiler.args(["-x", "assembler", "-c", "-o"]).arg(object).arg("-").stdin(Stdio::piped());
+    let mut child = compiler.spawn()?;
+    // It is closed then, so that the text ends.
+    child.stdin.take().expect("it was asked for").write_all(text.as_bytes())?;
+    if child.wait()?.success() { Ok(()) } else { Err(io::Error::other("it cannot assemble")) }
 }
 
 fn wrapped() -> impl Iterator<Item = &'static str> {
@@ -199,6 +179,7 @@ fn with(option: &str, folder: &Path) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch::RUNTIME;
 
     #[test]
     fn the_runtime_has_every_function_that_is_wrapped() {

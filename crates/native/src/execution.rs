@@ -16,7 +16,7 @@ use selvedge_core::{
 };
 use selvedge_stateless::{
     Ahead, Deadline, Description, Event, Execution, Gate, LaunchError, LocalEvent, Plan, Ran, Settings, Site,
-    Stop, StopKind,
+    State, Stop, StopKind,
 };
 
 use crate::ahead::{Company, Go};
@@ -26,6 +26,7 @@ use crate::kept::Course;
 use crate::launch::{NativeProgram, Zygote};
 use crate::mirror::{Mirror, Object, Thread, engine_gate, engine_op, engine_order};
 use crate::protocol::{self, ASKS, Answer, how, leaning, note, op, stop, tag};
+use crate::stuck;
 use crate::symbols::Symbols;
 use crate::told::Told;
 
@@ -73,12 +74,15 @@ pub(crate) struct NativeExecution<'a> {
     /// Whether people are told of it, and what the log has for that.
     is_told: bool,
     told: Told,
+    /// Whether its states are asked for.
+    is_watched: bool,
     /// Whether it is under way.
     live: bool,
     /// What it takes for granted, as bits of [`leaning`].
     leaning: u64,
-    /// The thread whose step is being read.
+    /// The thread whose step is being read, and the one that runs in it: that may be one which it has created.
     current: u32,
+    running: u32,
     step: Step,
     events: Vec<LocalEvent>,
     /// How often the program has rightly gone on by itself, less how often it has not.
@@ -135,9 +139,11 @@ impl<'a> NativeExecution<'a> {
             ends: false,
             is_told: false,
             told: Told::default(),
+            is_watched: false,
             live: false,
             leaning: 0,
             current: 0,
+            running: 0,
             step: Step::default(),
             events: Vec::new(),
             foresight: 0,
@@ -171,6 +177,7 @@ impl<'a> NativeExecution<'a> {
         let is_left = self.core.as_mut().is_some_and(|core| core.is_left(began));
         let ends = self.ends && self.usual >= SHORT;
         self.zygote.area.get().told.store(u32::from(self.is_told), Ordering::Relaxed);
+        self.zygote.area.get().watched.store(u32::from(self.is_watched), Ordering::Relaxed);
         self.zygote.request(&self.planned, &self.foreseen, self.foresight > BLIND && !ends);
         self.wait();
         if let (true, Some(core)) = (is_left, &mut self.core) {
@@ -311,7 +318,10 @@ impl<'a> NativeExecution<'a> {
                     self.events.push(LocalEvent::Spawned(ThreadId(number)));
                 }
             }
-            tag::BY => self.events.push(LocalEvent::By(ThreadId(number))),
+            tag::BY => {
+                self.running = number;
+                self.events.push(LocalEvent::By(ThreadId(number)));
+            }
             tag::SIGNAL => {
                 let Some(thread) = self.mirror.threads.get_mut(index) else { return };
                 thread.signalled = record[1] == 1;
@@ -376,8 +386,11 @@ impl<'a> NativeExecution<'a> {
         };
         let places = [record[2], record[3], record[4]];
         let given_up = self.lost.as_ref().filter(|_| u64::from(record[1] as u32) == stop::GIVEN_UP);
-        let mut message = given_up.cloned().unwrap_or_else(|| self.zygote.area.text());
         let thread = (record[0] >> 32) as usize;
+        let mut message = match given_up {
+            Some(message) => message.replace(stuck::WHO, &self.words().thread(thread)),
+            None => self.zygote.area.text(),
+        };
         if matches!(kind, StopKind::Violation(_)) {
             message = format!("{}: {message}", self.words().thread(thread));
         }
@@ -470,7 +483,7 @@ impl<'a> NativeExecution<'a> {
 
     fn prepare_step(&mut self, decision: Decision) {
         if let Decision::Thread(thread) = decision {
-            self.current = thread.0;
+            (self.current, self.running) = (thread.0, thread.0);
             self.step = Step {
                 operation: self.pending_of(thread.0),
                 places: self.mirror.threads.get(thread.index()).map_or([0; 3], |thread| thread.places),
@@ -517,9 +530,7 @@ fn signal_name(signal: i32) -> &'static str {
 
 impl Execution for NativeExecution<'_> {
     fn assume(&self, assumptions: &mut Assumptions) {
-        if !self.program.is_instrumented() {
-            assumptions.add(AssumptionKind::UnseenMemory);
-        }
+        self.program.assume(assumptions);
         if self.leaning & leaning::WEAK_ORDER != 0 {
             assumptions.add(AssumptionKind::SequentialConsistency);
         }
@@ -541,10 +552,25 @@ impl Execution for NativeExecution<'_> {
         self.foreseen.extend(plan.foreseen.iter().map(|decision| answer(*decision).pack()));
         self.ends = plan.ends;
         self.is_told = plan.is_told;
+        self.is_watched = plan.is_watched;
     }
 
     fn heeds_plans(&self) -> bool {
         true
+    }
+
+    fn state(&mut self) -> Option<State> {
+        if self.next != Next::Asks || self.lost.is_some() {
+            return None;
+        }
+        self.reply(Answer::State);
+        let state = self.zygote.area.get().state.load(Ordering::Relaxed);
+        (state != 0 && self.lost.is_none()).then_some(State::Whole(state))
+    }
+
+    fn is_infeasible(&self) -> bool {
+        let assumes = |thread: &Thread| !thread.ended && thread.pending.kind == op::ASSUME;
+        self.mirror.threads.iter().any(assumes)
     }
 
     fn runs_ahead(&self) -> bool {
@@ -608,9 +634,7 @@ impl Execution for NativeExecution<'_> {
     }
 
     fn all_ended(&self) -> bool {
-        // A thread whose assumption is not met is of no interest any more.
-        let assumes = |thread: &Thread| !thread.ended && thread.pending.kind == op::ASSUME;
-        self.mirror.alive == 0 || self.mirror.exiting || self.mirror.threads.iter().any(assumes)
+        self.mirror.alive == 0 || self.mirror.exiting || self.is_infeasible()
     }
 
     fn pending(&self, thread: ThreadId) -> Op {
@@ -721,6 +745,7 @@ impl Execution for NativeExecution<'_> {
         if !self.live {
             return None;
         }
+        self.program.asks_for(self.zygote.area.get().inputs.load(Ordering::Relaxed));
         let complete = self.mirror.alive == 0 || self.mirror.exiting && self.mirror.enabled.is_empty();
         if complete {
             self.live = false;

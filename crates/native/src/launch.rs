@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
 use object::{Object as _, ObjectSymbol as _};
+use selvedge_core::{Assumption, AssumptionKind, Assumptions};
 use selvedge_stateless::{Deadline, Execution, LaunchError, Onward, Program};
 
 use crate::ahead::{Ahead, Company, Counts, Pool};
@@ -21,8 +22,8 @@ use crate::area::{SharedArea, memory_file};
 use crate::cores::Core;
 use crate::execution::NativeExecution;
 use crate::kept::Course;
-use crate::protocol::{self, AREA_VARIABLE, ASKS_WHERE, BIND_MARK, CPP, onward};
-use crate::suspects;
+use crate::protocol::{self, AREA_VARIABLE, ASKS_WHERE, BIND_MARK, CPP, inputs, onward};
+use crate::{suspects, unseen};
 
 /// The runtime, as `build.rs` has built it.
 pub(crate) const RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libselvedge_pthread.so"));
@@ -65,6 +66,8 @@ pub struct NativeProgram {
     cpp: [u64; CPP.len()],
     /// It is compiled to tell of every access to memory.
     is_instrumented: bool,
+    /// Code in it that does not, by name.
+    unseen: Vec<String>,
     /// What the last execution has printed.
     output: File,
     patience: Duration,
@@ -76,10 +79,14 @@ pub struct NativeProgram {
     meant: Meant,
     /// The libraries that it has loaded when its `main` begins, once that was seen.
     libraries: OnceLock<Vec<PathBuf>>,
+    /// Those of them that do not tell of their accesses, by name.
+    unseen_loaded: OnceLock<Vec<String>>,
     jobs: u32,
     eager: bool,
     ahead: Arc<Counts>,
     endings: Arc<Endings>,
+    /// What its executions were seen to ask for, some of [`inputs`].
+    inputs: Arc<AtomicU32>,
 }
 
 /// With which exit status executions have ended.
@@ -126,6 +133,7 @@ impl NativeProgram {
             cancels: found.cancels,
             cpp: found.cpp,
             is_instrumented: found.is_instrumented,
+            unseen: found.unseen,
             output,
             patience: Duration::from_secs(20),
             race_mode: false,
@@ -134,10 +142,12 @@ impl NativeProgram {
             spurious: 0,
             meant: found.meant,
             libraries: OnceLock::new(),
+            unseen_loaded: OnceLock::new(),
             jobs: 1,
             eager: false,
             ahead: Arc::default(),
             endings: Arc::default(),
+            inputs: Arc::default(),
         })
     }
 
@@ -241,6 +251,7 @@ impl NativeProgram {
             cancels: self.cancels,
             cpp: self.cpp,
             is_instrumented: self.is_instrumented,
+            unseen: self.unseen.clone(),
             output: memory_file(c"selvedge output")?,
             patience: self.patience,
             race_mode: self.race_mode,
@@ -249,10 +260,12 @@ impl NativeProgram {
             spurious: self.spurious,
             meant: self.meant.clone(),
             libraries: self.libraries.clone(),
+            unseen_loaded: OnceLock::new(),
             jobs: 1,
             eager: self.eager,
             ahead: Arc::default(),
             endings: self.endings.clone(),
+            inputs: self.inputs.clone(),
         })
     }
 
@@ -284,7 +297,11 @@ impl NativeProgram {
     /// What in it may make it depend on more than its schedule, by the functions that it and its libraries call: "random
     /// numbers (getrandom)".
     pub fn suspects(&self) -> Vec<String> {
-        suspects::of(&self.path, self.libraries.get().map_or(&[], Vec::as_slice))
+        suspects::of(&self.path, self.libraries())
+    }
+
+    fn libraries(&self) -> &[PathBuf] {
+        self.libraries.get().map_or(&[], Vec::as_slice)
     }
 
     /// It has loaded these files.
@@ -426,9 +443,30 @@ impl NativeProgram {
         self.spurious
     }
 
-    /// Whether it tells of its accesses to memory.
-    pub(crate) fn is_instrumented(&self) -> bool {
-        self.is_instrumented
+    /// An execution has asked for these inputs.
+    pub(crate) fn asks_for(&self, inputs: u32) {
+        self.inputs.fetch_or(inputs, Ordering::Relaxed);
+    }
+
+    /// Adds what answers about it take for granted, by what its executions have done so far.
+    pub(crate) fn assume(&self, assumptions: &mut Assumptions) {
+        let asked = self.inputs.load(Ordering::Relaxed);
+        let (from, to) = self.nondet;
+        if asked & inputs::NUMBERS != 0 {
+            assumptions.add(Assumption::new(AssumptionKind::Inputs, format!("inputs in {from}..{to}")));
+        }
+        if asked & inputs::POINTERS != 0 {
+            assumptions.add(Assumption::new(AssumptionKind::Inputs, "null for pointers that are inputs"));
+        }
+        if !self.is_instrumented {
+            assumptions.add(AssumptionKind::UnseenMemory);
+            return;
+        }
+        let loaded = self.unseen_loaded.get_or_init(|| unseen::loaded(self.libraries()));
+        let unseen: Vec<String> = self.unseen.iter().chain(loaded).cloned().collect();
+        if !unseen.is_empty() {
+            assumptions.add(Assumption::new(AssumptionKind::UnseenCode, unseen::phrase(&unseen)));
+        }
     }
 
     pub(crate) fn is_in_race_mode(&self) -> bool {
@@ -639,6 +677,7 @@ struct Found {
     meant: Meant,
     cpp: [u64; CPP.len()],
     is_instrumented: bool,
+    unseen: Vec<String>,
 }
 
 /// Looks at an executable; an error says why it cannot be checked.
@@ -720,6 +759,7 @@ fn examine(data: &[u8]) -> Result<Found, String> {
         meant: Meant::of(&file)?,
         cpp,
         is_instrumented: asks("__tsan_init"),
+        unseen: unseen::noted(&file, data),
     })
 }
 

@@ -15,7 +15,9 @@
 //! | file | what |
 //! | --- | --- |
 //! | `launch.rs` | which executables can be checked; starting one |
+//! | `cache.rs` | the folder of what programs are linked against |
 //! | `compiler.rs` | compiling programs that tell of every access |
+//! | `unseen.rs` | code in a program that does not tell of its accesses |
 //! | `words.rs` | what the words that a compiler is given ask for |
 //! | `area.rs` | the memory that is shared with it |
 //! | `execution.rs` | an execution, a step at a time; in `execution/waiting.rs` what becomes of one that does not come back |
@@ -35,6 +37,7 @@
 
 mod ahead;
 mod area;
+mod cache;
 mod compiler;
 mod cores;
 mod describe;
@@ -50,6 +53,7 @@ mod stuck;
 mod suspects;
 mod symbols;
 mod told;
+mod unseen;
 mod words;
 
 pub use ahead::Ahead;

@@ -28,7 +28,7 @@ pub struct Search {
     pub time: Option<Duration>,
     /// Stop when the search has this much memory in use, in bytes; that of the program does not count.
     pub memory: Option<u64>,
-    /// An execution that has not ended after so many steps is a violation (20,000 by default).
+    /// An execution that has not ended after so many steps is ended (20,000 by default).
     pub max_steps: Option<usize>,
     /// A data race is no violation. The program must be in [race mode](NativeProgram::race_mode), where the orders of accesses
     /// are explored; and the strategy must be one that [leaves no order out](Named::reduces), because not all that a step

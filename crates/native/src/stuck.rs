@@ -32,6 +32,9 @@ const CALLS: [(u64, &str); 26] = [
     (288, "accept4"),
 ];
 
+/// Stands for the name of the program's thread that is under way: the system knows one thread, on which they take turns.
+pub(crate) const WHO: &str = "\u{0}";
+
 /// What the threads of a process are doing, one clause each; and whether one of them runs.
 pub(crate) fn explain(pid: u32) -> (String, bool) {
     let (mut lines, mut runs) = (Vec::new(), false);
@@ -39,21 +42,20 @@ pub(crate) fn explain(pid: u32) -> (String, bool) {
     for task in tasks {
         let path = task.path();
         let read = |name: &str| fs::read_to_string(path.join(name)).unwrap_or_default();
-        let (call, name) = (read("syscall"), read("comm"));
+        let call = read("syscall");
+        let is_first = task.file_name().to_str() == Some(&pid.to_string());
+        // Others are made by libraries that are not controlled.
+        let name = if is_first { WHO.to_string() } else { read("comm").trim().to_string() };
         let mut words = call.split_whitespace();
         let number = words.next().unwrap_or_default();
         if number == "running" {
             runs = true;
-            lines.push(format!(
-                "{} runs, and comes to no scheduling point: is it an endless loop?",
-                name.trim()
-            ));
+            lines.push(format!("{name} runs, and comes to no scheduling point: is it an endless loop?"));
             continue;
         }
         let Ok(number) = number.parse::<u64>() else { continue };
         let call = CALLS.iter().find(|(known, _)| *known == number).map_or("a system call", |(_, name)| name);
-        lines
-            .push(format!("{} waits in {call} (system call {number}), which is not controlled", name.trim()));
+        lines.push(format!("{name} waits in {call} (system call {number}), which is not controlled"));
     }
     (lines.join("; "), runs)
 }

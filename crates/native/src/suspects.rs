@@ -43,6 +43,11 @@ const OF_THE_SYSTEM: [&str; 9] = [
     "libselvedge",
 ];
 
+/// Whether a library is one that every program has.
+pub(crate) fn is_of_the_system(name: &str) -> bool {
+    OF_THE_SYSTEM.iter().any(|system| name.starts_with(system))
+}
+
 /// Whether a library is OpenMP's: gcc's, clang's, or Intel's.
 pub(crate) fn is_openmp(name: &str) -> bool {
     ["libgomp.so", "libomp.so", "libomp5.so", "libiomp5.so"].iter().any(|library| name.starts_with(library))
@@ -61,7 +66,7 @@ pub(crate) fn of(executable: &Path, libraries: &[PathBuf]) -> Vec<String> {
         return own;
     }
     let names = libraries.iter().filter_map(|file| Some((file, file.file_name()?.to_str()?)));
-    let others = names.filter(|(_, name)| !OF_THE_SYSTEM.iter().any(|system| name.starts_with(system)));
+    let others = names.filter(|(_, name)| !is_of_the_system(name));
     others.flat_map(|(file, name)| of_file(file, &format!(" in {name}"))).collect()
 }
 

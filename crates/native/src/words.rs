@@ -161,30 +161,60 @@ pub(crate) fn name_macro(words: &[OsString], name: &str) -> bool {
     })
 }
 
+/// What some of the words are for, which come one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part<'w> {
+    /// An option, with what goes with it.
+    Option(&'w [OsString]),
+    /// Something for the linker alone.
+    Linker,
+    /// A library, by its name.
+    Library(&'w OsStr),
+    /// A file, in this language, or `none` where that is by its name.
+    File(&'w OsStr, &'w OsStr),
+}
+
+/// What all the words are for.
+pub(crate) fn parts(words: &[OsString]) -> Vec<Part<'_>> {
+    let (mut parts, mut at, mut language) = (Vec::new(), 0, OsStr::new("none"));
+    while let Some(word) = words.get(at) {
+        let text = word.as_bytes();
+        let joined = |option: &[u8]| text.strip_prefix(option).map(OsStr::from_bytes);
+        let takes_next = matches!(text, b"-x" | b"-l" | b"-Xlinker") || WITH_NEXT.contains(&text);
+        let end = (at + 1 + usize::from(takes_next)).min(words.len());
+        let next = words[at + 1..end].first().map(OsString::as_os_str).unwrap_or_default();
+        parts.push(match text {
+            b"-l" => Part::Library(next),
+            b"-Xlinker" => Part::Linker,
+            b"-" => Part::File(word, language),
+            _ if !text.starts_with(b"-") => Part::File(word, language),
+            _ if text.starts_with(b"-Wl,") => Part::Linker,
+            _ if takes_next || !text.starts_with(b"-l") => Part::Option(&words[at..end]),
+            _ => Part::Library(joined(b"-l").unwrap_or_default()),
+        });
+        match text {
+            b"-x" => language = next,
+            _ if !takes_next && text.starts_with(b"-x") => language = joined(b"-x").unwrap_or_default(),
+            _ => {}
+        }
+        at = end;
+    }
+    parts
+}
+
 /// Whether something is linked.
 pub(crate) fn link(words: &[OsString]) -> bool {
-    let mut words = words.iter().map(|word| word.as_bytes());
-    let (mut language, mut is_linked) = (&b"none"[..], false);
-    while let Some(word) = words.next() {
-        if NOT_LINKED.contains(&word) {
-            return false;
-        }
-        if WITH_NEXT.contains(&word) {
-            words.next();
-        } else if word == b"-x" {
-            language = words.next().unwrap_or_default();
-        } else if let Some(joined) = word.strip_prefix(b"-x") {
-            language = joined;
-        } else if matches!(word, b"-Xlinker" | b"-l") {
-            words.next();
-            is_linked = true;
-        } else if word == b"-" || !word.starts_with(b"-") {
-            is_linked |= !is_header(word, language);
-        } else if word.starts_with(b"-l") || word.starts_with(b"-Wl,") {
-            is_linked = true;
-        }
-    }
-    is_linked
+    let parts = parts(words);
+    let is_for_other = |part: &Part<'_>| match part {
+        Part::Option(words) => NOT_LINKED.contains(&words[0].as_bytes()),
+        _ => false,
+    };
+    let is_linked = |part: &Part<'_>| match part {
+        Part::Option(_) => false,
+        Part::Linker | Part::Library(_) => true,
+        Part::File(file, language) => !is_header(file.as_bytes(), language.as_bytes()),
+    };
+    !parts.iter().any(is_for_other) && parts.iter().any(is_linked)
 }
 
 /// Whether a file is compiled to a header.

@@ -590,21 +590,79 @@ fn with_file<T>(path: &CStr, read: impl FnOnce(c_int) -> Option<T>) -> Option<T>
     result
 }
 
+/// Tells of each page that the program can write to, is its own, and was used, but for what is kept here. Says whether all
+/// are known.
+pub(crate) fn each_page(mut tell: impl FnMut(usize)) -> bool {
+    let Some(control) = control() else { return false };
+    let own = [
+        (control as *const Control as usize, size_of::<Control>()),
+        (control.hot_bits as usize, control.hot_bits_length),
+    ];
+    let told = with_file(c"/proc/self/pagemap", |pagemap| {
+        with_file(c"/proc/self/maps", |maps| {
+            let mut lines = Lines { file: maps, buffer: [0; 512], start: 0, length: 0 };
+            let mut line = [0_u8; 128];
+            while let Some(length) = lines.next(&mut line) {
+                let Mapping { from, to, flags, is_file } = Mapping::of(&line[..length])?;
+                if flags[..2] != *b"rw" || flags[3] != b'p' || own.iter().any(|(at, _)| *at == from) {
+                    continue;
+                }
+                let mut entries = [0_u64; 128];
+                for first in (from..to).step_by(PAGE * entries.len()) {
+                    let count = ((to - first) / PAGE).min(entries.len());
+                    read_entries(pagemap, first, &mut entries[..count])?;
+                    for (index, entry) in entries[..count].iter().enumerate() {
+                        if is_file || entry >> 62 != 0 {
+                            tell(first + index * PAGE);
+                        }
+                    }
+                }
+            }
+            Some(())
+        })
+    });
+    told.is_some()
+}
+
+/// Reads what the system says of pages from an address on: the highest two bits of each tell whether it is in memory, or
+/// swapped out.
+fn read_entries(pagemap: c_int, from: usize, entries: &mut [u64]) -> Option<()> {
+    let length = size_of_val(entries);
+    let arguments = [pagemap as usize, entries.as_mut_ptr() as usize, length, from / PAGE * 8, 0, 0];
+    // SAFETY: as many bytes as the entries have.
+    let read = unsafe { sys::call(sys::SYS_PREAD64, arguments) };
+    (read == length as isize).then_some(())
+}
+
+/// A line of the system's list of mappings: "from-to rw-p offset device inode path".
+struct Mapping {
+    from: usize,
+    to: usize,
+    flags: [u8; 4],
+    /// It is of a file.
+    is_file: bool,
+}
+
+impl Mapping {
+    fn of(line: &[u8]) -> Option<Self> {
+        let (from, rest) = hexadecimal(line);
+        let (to, rest) = hexadecimal(rest.get(1..)?);
+        let flags = rest.get(1..5)?.try_into().ok()?;
+        Some(Mapping { from, to, flags, is_file: rest.contains(&b'/') })
+    }
+}
+
 /// Finds the memory that the program can write to and that is its own. Says how many pages it has.
 fn find_ranges(control: &mut Control, maps: c_int) -> Option<usize> {
     let own = control as *const Control as usize;
     control.range_count = 0;
     let mut pages = 0;
     let mut lowest_free = 0;
-    // A line at a time: "from-to rw-p offset device inode path".
     let mut lines = Lines { file: maps, buffer: [0; 512], start: 0, length: 0 };
     let mut line = [0_u8; 128];
     while let Some(length) = lines.next(&mut line) {
-        let line = &line[..length];
-        let (from, rest) = hexadecimal(line);
-        let (to, rest) = hexadecimal(rest.get(1..)?);
+        let Mapping { from, to, flags, .. } = Mapping::of(&line[..length])?;
         let before = std::mem::replace(&mut lowest_free, to);
-        let flags = rest.get(1..5)?;
         if flags[..2] != *b"rw" || flags[3] != b'p' || from == own {
             continue;
         }
@@ -699,14 +757,8 @@ fn copy(control: &mut Control, pages: usize, pagemap: c_int) -> Option<(usize, u
             let mut entries = [0_u64; 128];
             for first in (range.mapped_from..range.to).step_by(PAGE * entries.len()) {
                 let count = ((range.to - first) / PAGE).min(entries.len());
-                let place = first / PAGE * 8;
-                let buffer = entries.as_mut_ptr() as usize;
-                let read = sys::call(sys::SYS_PREAD64, [pagemap as usize, buffer, count * 8, place, 0, 0]);
-                if read != (count * 8) as isize {
-                    return None;
-                }
+                read_entries(pagemap, first, &mut entries[..count])?;
                 for (index, entry) in entries[..count].iter().enumerate() {
-                    // In memory, or swapped out.
                     let at = first + index * PAGE;
                     let words = std::slice::from_raw_parts(at as *const u64, PAGE / 8);
                     if entry >> 62 != 0 && words.iter().any(|word| *word != 0) {

@@ -13,7 +13,7 @@ use crate::thread;
 pub(crate) struct Stack {
     /// Its highest address, and how many bytes there are below.
     top: usize,
-    size: usize,
+    pub(crate) size: usize,
     guard: usize,
 }
 

@@ -26,6 +26,7 @@
 //! | `memory.rs`, `tsan.rs`, `bytes.rs`, `annotate.rs` | accesses to memory and atomics, in programs that are compiled for it |
 //! | `spurious.rs` | waits that end, and exchanges that fail, for no reason |
 //! | `spin.rs` (with `spin/shared.rs`) | loops that wait and do not yield |
+//! | `state.rs` | a hash of all that the program goes on by |
 //! | `verifier.rs` | the intrinsics of verification benchmarks |
 //! | `sys.rs` | what is used of the system |
 //!
@@ -67,6 +68,7 @@ mod slot;
 mod spin;
 mod spurious;
 mod start;
+mod state;
 mod sys;
 mod thread;
 mod thread_local;

@@ -82,6 +82,12 @@ static TABLE: Shared = Shared(UnsafeCell::new(Table {
     has_wide: false,
 }));
 
+/// Where what is kept here is.
+pub(crate) fn memory() -> std::ops::Range<usize> {
+    let at = TABLE.0.get() as usize;
+    at..at + size_of::<Table>()
+}
+
 fn table() -> &'static mut Table {
     // SAFETY: see `Shared`.
     unsafe { &mut *TABLE.0.get() }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 pub(crate) const ASKS_WHERE: i32 = 24;
 
 /// The first word of the area: both sides are of the same version.
-pub(crate) const MAGIC: u32 = 0x5E1F_000C;
+pub(crate) const MAGIC: u32 = 0x5E1F_000D;
 
 /// The environment variable that gives the number of the file descriptor of the area.
 pub(crate) const AREA_VARIABLE: &str = "SELVEDGE_AREA";
@@ -82,6 +82,11 @@ pub(crate) struct Area {
     pub(crate) cpp: [AtomicU64; 3],
     /// Whether the execution is one that people are told of: the log has then also what is around each place.
     pub(crate) told: AtomicU32,
+    /// What executions have asked for of the program's surroundings, some of [`inputs`].
+    pub(crate) inputs: AtomicU32,
+    /// Whether states of the execution are asked for; and the last of them, as a hash, or 0 if it is not known.
+    pub(crate) watched: AtomicU32,
+    pub(crate) state: AtomicU64,
     /// Whether a request means that all is over: the program's processes end.
     pub(crate) leaving: AtomicU32,
     /// The core that the program is to run on, and one; 0 if any.
@@ -114,6 +119,14 @@ pub(crate) mod turn {
     pub(crate) const CONTROLLER: u32 = 2;
 }
 
+/// Inputs of a program of which not every one is tried.
+pub(crate) mod inputs {
+    /// Numbers of which a range is tried.
+    pub(crate) const NUMBERS: u32 = 1;
+    /// Pointers, which are null.
+    pub(crate) const POINTERS: u32 = 2;
+}
+
 /// How the program goes on after the plan.
 pub(crate) mod onward {
     /// It asks.
@@ -137,11 +150,14 @@ pub(crate) enum Answer {
     GoOn,
     /// The execution is over.
     End,
+    /// A hash of the state is asked for, and then the same question is answered.
+    State,
 }
 
 const VALUE: u32 = 1 << 31;
 const GO_ON: u32 = u32::MAX;
 const END: u32 = u32::MAX - 1;
+const STATE: u32 = u32::MAX - 2;
 
 impl Answer {
     pub(crate) fn pack(self) -> u32 {
@@ -150,6 +166,7 @@ impl Answer {
             Answer::Value(value) => value | VALUE,
             Answer::GoOn => GO_ON,
             Answer::End => END,
+            Answer::State => STATE,
         }
     }
 
@@ -157,6 +174,7 @@ impl Answer {
         match word {
             GO_ON => Answer::GoOn,
             END => Answer::End,
+            STATE => Answer::State,
             _ if word & VALUE != 0 => Answer::Value(word & !VALUE),
             _ => Answer::Thread(word),
         }

@@ -28,7 +28,7 @@ use crate::thread_local;
 use crate::time::{Carried, Times};
 use crate::told;
 use crate::unwind::Unwinding;
-use crate::{again, signal, spin};
+use crate::{again, signal, spin, state};
 
 /// Where an execution stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +82,9 @@ pub(crate) struct Thread {
     pub(crate) joined: bool,
     /// Where its stack begins: the highest address in use; and what it is told of it, if that is not its shell's.
     pub(crate) stack_top: usize,
+    /// Where states are looked at: from where on its stack is in use, and a hash of its registers, if they are known.
+    pub(crate) stack_used: usize,
+    pub(crate) registers: Option<u64>,
     pub(crate) stack: Option<Stack>,
     pub(crate) cancel_disabled: bool,
     pub(crate) cancelled: bool,
@@ -155,6 +158,10 @@ pub(crate) struct Runtime {
     pub(crate) atomics_together: usize,
     /// People are told of the execution: what is around each place is logged.
     pub(crate) is_told: bool,
+    /// States are looked at.
+    is_watched: bool,
+    /// The program has looked at a clock, or has waited for one to show something.
+    pub(crate) looks_at_clocks: bool,
     /// The values of `__VERIFIER_nondet_*`: the first, and how many there are.
     pub(crate) nondet: (i32, u32),
     /// So many spurious events of each kind an execution may have, and the objects that count them.
@@ -205,6 +212,8 @@ const NEW_THREAD: Thread = Thread {
     result: std::ptr::null_mut(),
     joined: false,
     stack_top: 0,
+    stack_used: 0,
+    registers: None,
     stack: None,
     cancel_disabled: false,
     cancelled: false,
@@ -257,6 +266,8 @@ static RUNTIME: Shared = Shared(UnsafeCell::new(Runtime {
     is_instrumented: false,
     atomics_together: 0,
     is_told: false,
+    is_watched: false,
+    looks_at_clocks: false,
     nondet: (0, 0),
     spurious: 0,
     counters: [0; 2],
@@ -280,6 +291,12 @@ pub(crate) fn rt() -> &'static mut Runtime {
     unsafe { &mut *RUNTIME.0.get() }
 }
 
+/// Where it is.
+pub(crate) fn memory() -> std::ops::Range<usize> {
+    let at = RUNTIME.0.get() as usize;
+    at..at + size_of::<Runtime>()
+}
+
 /// Whether the caller is under control; otherwise it is to do what the C library does.
 #[inline(always)]
 pub(crate) fn is_on() -> bool {
@@ -296,6 +313,7 @@ pub(crate) fn begin(area: *const Area, stack_top: usize) {
     runtime.atomics_together = area.atomics_together.load(Ordering::Relaxed) as usize;
     runtime.race_mode = area.race_mode.load(Ordering::Relaxed) != 0;
     runtime.is_told = area.told.load(Ordering::Relaxed) != 0;
+    runtime.is_watched = area.watched.load(Ordering::Relaxed) != 0;
     runtime.nondet.0 = area.nondet_from.load(Ordering::Relaxed) as i32;
     runtime.nondet.1 = area.nondet_count.load(Ordering::Relaxed);
     runtime.phase = Phase::Running;
@@ -331,6 +349,9 @@ pub(crate) fn visible_when(operation: Op, gate: Gate, frame: Frame) -> bool {
         spin::arrives(&operation, frame);
     }
     let runtime = rt();
+    if runtime.is_watched {
+        state::arrives(frame);
+    }
     told::calls(runtime, frame);
     let thread = &mut runtime.threads[me as usize];
     thread.pending = operation;
@@ -415,13 +436,18 @@ impl Runtime {
     /// Gives the controlling side its turn, and waits for what it says.
     fn ask(&mut self) -> Answer {
         let area = self.area();
-        area.turn.store(turn::CONTROLLER, Ordering::Release);
-        futex_wake(&area.turn, false);
-        while area.turn.load(Ordering::Acquire) != turn::PROGRAM {
-            futex_wait(&area.turn, turn::CONTROLLER, false);
-        }
-        self.log_length = 0;
-        let answer = Answer::unpack(area.answer.load(Ordering::Relaxed));
+        let answer = loop {
+            area.turn.store(turn::CONTROLLER, Ordering::Release);
+            futex_wake(&area.turn, false);
+            while area.turn.load(Ordering::Acquire) != turn::PROGRAM {
+                futex_wait(&area.turn, turn::CONTROLLER, false);
+            }
+            self.log_length = 0;
+            match Answer::unpack(area.answer.load(Ordering::Relaxed)) {
+                Answer::State => area.state.store(state::hash(), Ordering::Relaxed),
+                answer => break answer,
+            }
+        };
         if answer == Answer::End {
             // What was printed so far belongs to the counterexample.
             // SAFETY: a null stream means all of them.

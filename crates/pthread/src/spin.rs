@@ -18,6 +18,7 @@ mod shared;
 
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
+use std::ops::Range;
 
 use crate::protocol::{Op, access, note, op};
 use crate::runtime::{MAX_THREADS, Runtime, is_on, rt};
@@ -25,7 +26,8 @@ use crate::shell;
 use crate::site::Frame;
 use crate::thread::yields;
 use crate::unwind::each_frame;
-use shared::{Stacks, mix, words_of};
+pub(crate) use shared::mix;
+use shared::{Stacks, words_of};
 
 /// So many operations a loop may have that are looked at.
 const REMEMBERED: usize = 64;
@@ -100,6 +102,12 @@ const NO_LOOKS: Looks = Looks {
 };
 static STATE: Static =
     Static(UnsafeCell::new(State { threads: [NO_LOOKS; MAX_THREADS], stacks: Stacks::NONE }));
+
+/// Where what is kept here is.
+pub(crate) fn memory() -> Range<usize> {
+    let at = STATE.0.get() as usize;
+    at..at + size_of::<State>()
+}
 
 fn state() -> &'static mut State {
     // SAFETY: see `Static`.
@@ -343,7 +351,7 @@ fn private_state(frame: Frame) -> Option<u64> {
 }
 
 /// The registers of the caller that a call leaves as they are.
-fn registers(frame: Frame) -> Option<u64> {
+pub(crate) fn registers(frame: Frame) -> Option<u64> {
     /// rbx, rbp, r12 to r15.
     const KEPT: [c_int; 6] = [3, 6, 12, 13, 14, 15];
     let mut registers = None;

@@ -44,6 +44,7 @@ pub(crate) fn moment(clock: c_int, time: Timespec) -> Option<u64> {
     if !(0..SECOND as i64).contains(&time.nanoseconds) {
         return None;
     }
+    rt().looks_at_clocks = true;
     let seconds = u64::try_from(time.seconds).unwrap_or(0);
     let nanoseconds = seconds.saturating_mul(SECOND).saturating_add(time.nanoseconds as u64);
     Some(nanoseconds.saturating_sub(base(clock)))
@@ -65,6 +66,7 @@ fn read(clock: c_int) -> u64 {
     let thread = &mut runtime.threads[runtime.current as usize];
     thread.now += tick;
     runtime.time_passes = true;
+    runtime.looks_at_clocks = true;
     base(clock) + thread.now
 }
 

@@ -38,6 +38,12 @@ static LAST: Shared = Shared(UnsafeCell::new(Calls {
     slots: [0; DEEPEST],
 }));
 
+/// Where what is kept here is.
+pub(crate) fn memory() -> std::ops::Range<usize> {
+    let at = LAST.0.get() as usize;
+    at..at + size_of::<Calls>()
+}
+
 impl Calls {
     /// Finds those around this one. A function that accesses memory again and again has the same calls around it each
     /// time, and to see that they are still on the stack takes less than to unwind it.

@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::memory;
-use crate::protocol::{Area, Gate, Op, SECTIONS, access, head, note, object, op, order, stop, tag};
-use crate::runtime::{Phase, rt, visible, visible_when};
+use crate::protocol::{Area, Gate, Op, SECTIONS, access, head, inputs, note, object, op, order, stop, tag};
+use crate::runtime::{Phase, is_on, rt, visible, visible_when};
 use crate::site::{Frame, frame};
 
 /// One of `count` numbers from the first one on, each of which is explored.
@@ -18,6 +18,13 @@ fn choose(from: i32, count: u32, frame: Frame) -> i32 {
     let number = from.wrapping_add(rt().choose(count) as i32);
     (rt().note, rt().number) = (note::SIGNED, i64::from(number) as u64);
     number
+}
+
+/// Notes that the program asks for an input.
+fn asks(inputs: u32) {
+    if is_on() {
+        rt().area().inputs.fetch_or(inputs, Ordering::Relaxed);
+    }
 }
 
 /// A value from a range, both ends included.
@@ -44,6 +51,10 @@ macro_rules! nondeterministic {
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C-unwind" fn $name() -> $number {
             let (from, count) = rt().nondet;
+            // Of the smallest types all may be tried.
+            if size_of::<$number>() >= 4 || count < 1 << (8 * size_of::<$number>()) {
+                asks(inputs::NUMBERS);
+            }
             choose(from, count, frame!()) as $number
         }
     )*};
@@ -83,6 +94,7 @@ nondeterministic! {
 pub(crate) unsafe extern "C-unwind" fn __VERIFIER_nondet_memory(at: *mut c_void, size: usize) {
     let frame = frame!();
     let (from, count) = rt().nondet;
+    asks(inputs::NUMBERS);
     let value = choose(from, count, frame) as u8;
     memory::range(at as usize, size, true, frame);
     // SAFETY: the caller's.
@@ -97,6 +109,7 @@ macro_rules! no_pointer {
         /// Any caller.
         #[unsafe(no_mangle)]
         pub(crate) extern "C-unwind" fn $name() -> *mut c_void {
+            asks(inputs::POINTERS);
             std::ptr::null_mut()
         }
     )*};

@@ -272,7 +272,8 @@ impl Checker {
         self
     }
 
-    /// Makes it a violation when an execution has more steps (20,000 by default): it does not seem to end.
+    /// Ends an execution that has more steps (20,000 by default). It is a livelock if it goes in a circle; otherwise it may
+    /// be that it would end later, and without a violation elsewhere the outcome is inconclusive.
     pub fn max_steps(self, steps: usize) -> Self {
         Checker { max_steps: steps, ..self }
     }

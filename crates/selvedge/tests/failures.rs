@@ -145,6 +145,16 @@ fn a_lost_wakeup_is_a_deadlock_that_names_the_condvar() {
     assert!(found.message.contains("condvar other.1") && found.message.contains("lost"), "{}", found.message);
 }
 
+/// Why an answer is inconclusive.
+#[track_caller]
+fn gap(outcome: &Outcome) -> &str {
+    match &outcome.verdict {
+        Verdict::Inconclusive(gap) => &gap.reason,
+        verdict => panic!("{verdict:?}"),
+    }
+}
+
+/// It ends where the other thread gets its turn: that is no livelock.
 #[test]
 fn a_spin_loop_that_never_yields_is_told_to() {
     let outcome = Checker::new().max_steps(500).explore(|| {
@@ -153,10 +163,8 @@ fn a_spin_loop_that_never_yields_is_told_to() {
         thread::spawn(move || other.store(true, SeqCst));
         while !flag.load(SeqCst) {}
     });
-    let found = violation(&outcome);
-    assert_eq!(found.kind, ViolationKind::Livelock);
-    assert!(found.message.contains("spin_loop"), "{}", found.message);
-    assert!(found.location.as_ref().unwrap().file.ends_with("failures.rs"));
+    let reason = gap(&outcome);
+    assert!(reason.contains("spin_loop") && reason.contains("failures.rs"), "{reason}");
 }
 
 #[test]
@@ -170,15 +178,66 @@ fn a_spin_loop_that_yields_for_nothing_is_a_livelock() {
     assert_eq!(violation(&outcome).kind, ViolationKind::Livelock);
 }
 
+/// It was called a livelock where it yielded, and a violation of the limit where it did not.
 #[test]
-fn an_execution_that_does_not_end_reaches_the_step_limit() {
-    let outcome = Checker::new().max_steps(500).explore(|| {
+fn a_program_that_is_just_long_is_neither_violated_nor_a_livelock() {
+    let yields = || (0..1_000).for_each(|_| thread::yield_now());
+    let outcome = Checker::new().max_steps(500).explore(yields);
+    let reason = gap(&outcome);
+    assert!(
+        reason.contains("not ended after 500 steps") && reason.contains("Checker::max_steps"),
+        "{reason}"
+    );
+    assert!(Checker::new().max_steps(2_000).explore(yields).holds());
+    let counts = || {
+        let counter = AtomicUsize::new(0);
+        while counter.fetch_add(1, SeqCst) < 1_000 {
+            thread::yield_now();
+        }
+    };
+    gap(&Checker::new().max_steps(500).explore(counts));
+    let waits = || {
+        let counter = selvedge::sync::Mutex::new(0);
+        while *counter.lock().unwrap() < 1_000 {
+            *counter.lock().unwrap() += 1;
+            thread::yield_now();
+        }
+    };
+    gap(&Checker::new().max_steps(500).explore(waits));
+    let stores = || {
         let counter = AtomicUsize::new(0);
         loop {
             counter.store(1, SeqCst);
         }
-    });
-    assert_eq!(violation(&outcome).kind, ViolationKind::StepLimit);
+    };
+    gap(&Checker::new().max_steps(500).explore(stores));
+}
+
+/// What goes wrong elsewhere is found, and what was finished before is covered.
+#[test]
+fn a_search_goes_on_after_an_execution_that_is_long() {
+    let check = |wrong: bool| {
+        Checker::new().max_steps(100).preemptions(2).explore(move || {
+            let flag = Arc::new(AtomicUsize::new(0));
+            let other = flag.clone();
+            let thread = thread::spawn(move || {
+                other.store(1, SeqCst);
+                other.store(2, SeqCst);
+            });
+            match flag.load(SeqCst) {
+                0 => (0..200).for_each(|_| assert!(flag.load(SeqCst) < 3)),
+                1 => assert!(!wrong),
+                _ => {}
+            }
+            thread.join().unwrap();
+        })
+    };
+    let outcome = check(true);
+    let found = violation(&outcome);
+    assert_eq!((found.kind, found.below.as_ref()), (ViolationKind::Assertion, None));
+    let outcome = check(false);
+    assert!(gap(&outcome).contains("not ended after 100 steps"));
+    assert_eq!(outcome.guarantee(), None);
 }
 
 #[test]

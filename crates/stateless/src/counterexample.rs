@@ -1,9 +1,6 @@
 //! From a failure to a counterexample that a person can follow: replayed, made simpler, and written down.
 
-use selvedge_core::{
-    AssumptionKind, Assumptions, Decision, Op, OpKind, Schedule, Step, ThreadId, Trace, Violation,
-    ViolationKind,
-};
+use selvedge_core::{Decision, Schedule, Step, ThreadId, Trace, Violation, ViolationKind};
 
 use crate::explore::{End, Explorer};
 use crate::program::{Error, Execution, Stop, StopKind};
@@ -19,22 +16,30 @@ pub(crate) fn explain<E: Execution + ?Sized>(
         return Err(Error::of(stop, explorer.record.points().len()));
     };
     let found = explorer.record.decisions().to_vec();
-    confirm(explorer, &found, &stop)?;
-    let simplest = shorten(explorer, found, &stop)?;
+    // That it goes in a circle was found out by running it again, and it would not be one if it were shorter.
+    let is_circle = kind == ViolationKind::Livelock;
+    let simplest = if is_circle {
+        found
+    } else {
+        confirm(explorer, &found, &stop)?;
+        shorten(explorer, found, &stop)?
+    };
     let mut steps = Vec::new();
     let prefix = Prefix::of(simplest);
     let end =
         explorer.run(&prefix, &mut |point| Choice::Take(point.without_preemption()), Some(&mut steps))?;
-    let End::Stopped(stop) = end else {
-        return Err(vanished(explorer, &prefix.decisions));
+    let stop = match end {
+        End::Stopped(again) => *again,
+        End::Long if is_circle => stop,
+        _ => return Err(vanished(explorer, &prefix.decisions)),
     };
-    let mut violation = violation(kind, *stop, explorer);
+    let mut violation = violation(kind, stop, explorer);
     violation.trace = Trace { threads: thread_names(explorer), steps, loop_start: None };
     Ok(violation)
 }
 
 /// Runs a schedule once, and says what came of it. Nothing is run twice, so that it can be watched in a
-/// debugger.
+/// debugger, unless it is ended at the limit of steps.
 pub(crate) fn replay<E: Execution + ?Sized>(
     explorer: &mut Explorer<E>,
     schedule: &Schedule,
@@ -42,7 +47,9 @@ pub(crate) fn replay<E: Execution + ?Sized>(
     let prefix = Prefix::of(schedule.0.clone());
     let mut steps = Vec::new();
     explorer.comparing = true;
-    let end = explorer.run(&prefix, &mut |point| Choice::Take(point.without_preemption()), Some(&mut steps));
+    let end = explorer
+        .run(&prefix, &mut |point| Choice::Take(point.without_preemption()), Some(&mut steps))
+        .and_then(|end| explorer.judge(end, 0));
     explorer.comparing = false;
     let stop = match end {
         Err(Error::Nondeterministic { step, difference, .. }) => {
@@ -104,10 +111,6 @@ fn shorten<E: Execution + ?Sized>(
 ) -> Result<Vec<Decision>, Error> {
     let mut best = (simplicity(explorer), found);
     let mut budget = explorer.settings.shorten;
-    let loops = matches!(stop.kind, StopKind::Violation(ViolationKind::Livelock | ViolationKind::StepLimit));
-    if loops {
-        return Ok(best.1);
-    }
     'improve: loop {
         let guide = Guided::from_decisions(&best.1);
         for contexts in simpler(&guide.contexts) {
@@ -208,79 +211,6 @@ pub(crate) fn data_race<E: Execution + ?Sized>(explorer: &Explorer<E>, race: &Ra
     Stop { kind: StopKind::Violation(ViolationKind::DataRace), message, location }
 }
 
-/// How many of the last steps are looked at to say why an execution does not end.
-const TAIL: usize = 200;
-
-/// The message for an execution that does not seem to end.
-pub(crate) fn step_limit<E: Execution + ?Sized>(explorer: &Explorer<E>) -> Stop {
-    let record = &explorer.record;
-    let from = record.len().saturating_sub(TAIL);
-    // Where choices are not recorded, this is said again by a run that records them.
-    let tail = record.points().get(from..).unwrap_or_default();
-    let mut threads: Vec<ThreadId> = record.decisions()[from..]
-        .iter()
-        .filter_map(|decision| match decision {
-            Decision::Thread(thread) => Some(*thread),
-            Decision::Value(_) => None,
-        })
-        .collect();
-    threads.sort_unstable();
-    threads.dedup();
-    let names: Vec<_> = threads.iter().map(|thread| explorer.execution.thread_name(*thread)).collect();
-    let limit = explorer.settings.max_steps;
-    let mut assumptions = Assumptions::default();
-    explorer.execution.assume(&mut assumptions);
-    let in_c = if assumptions.contains(AssumptionKind::UnseenMemory) {
-        "sched_yield() in C (or compile it with `selvedge cc`: then it is seen that the loop waits)"
-    } else {
-        "sched_yield() in C"
-    };
-    let yields = tail.iter().any(|point| point.op.yields());
-    let spins = |op: &Op| {
-        matches!(op.kind, OpKind::Load | OpKind::Rmw | OpKind::CompareExchange | OpKind::TryLock)
-            || matches!(op.kind, OpKind::TryReadLock | OpKind::Read | OpKind::IsFinished | OpKind::Receive)
-    };
-    let (kind, message) = if yields {
-        let who = names.join(" and ");
-        let goes_on = if names.len() == 1 { "still runs and yields" } else { "still run and yield" };
-        (
-            ViolationKind::Livelock,
-            format!("livelock: after {limit} steps {who} {goes_on}, and nothing comes of it"),
-        )
-    } else if names.len() == 1 && tail.iter().all(|point| spins(&point.op)) {
-        (
-            ViolationKind::Livelock,
-            format!(
-                "{} spins without yielding: its last {} steps only look at shared state, and no other thread \
-                 is given a chance to change it. Yield in the loop: selvedge::hint::spin_loop() or \
-                 selvedge::thread::yield_now() in Rust, {in_c}",
-                names[0],
-                tail.len()
-            ),
-        )
-    } else if explorer.execution.thread_count() == 1 {
-        (
-            ViolationKind::StepLimit,
-            format!(
-                "the execution has not ended after {limit} steps, all of its only thread. If it would end, raise the limit \
-                 (max_steps in Rust, --max-steps of the command)"
-            ),
-        )
-    } else {
-        (
-            ViolationKind::StepLimit,
-            format!(
-                "the execution has not ended after {limit} steps ({} ran last). If it would end, raise the \
-                 limit (max_steps in Rust, --max-steps of the command); if it waits for another thread in a loop, \
-                 yield in it: selvedge::thread::yield_now() in Rust, {in_c}",
-                names.join(" and ")
-            ),
-        )
-    };
-    let location = explorer.execution.locate(explorer.execution.site());
-    Stop { kind: StopKind::Violation(kind), message, location }
-}
-
 /// Called when a replayed prefix did not behave as it did before: runs it again to find the first step that
 /// differs. `possible` says whether the decision at that step can be made at all.
 pub(crate) fn first_difference<E: Execution + ?Sized>(
@@ -347,10 +277,7 @@ fn words(step: &Step, other: &Step) -> String {
 
 /// Whether two stops are the same failure: what went wrong and where, whatever the words say of values.
 fn same_failure(a: &Stop, b: &Stop) -> bool {
-    let loops = |stop: &Stop| {
-        matches!(stop.kind, StopKind::Violation(ViolationKind::Livelock | ViolationKind::StepLimit))
-    };
-    a.kind == b.kind && (a.location == b.location || loops(a))
+    a.kind == b.kind && a.location == b.location
 }
 
 /// A violation in the making.

@@ -25,6 +25,7 @@ use crate::fair::{Fair, Places, may_hold_back};
 use crate::foresee::Foresight;
 use crate::graph::{Graph, Races};
 use crate::happens_before::{HappensBefore, StateHash};
+use crate::livelock::{self, Long};
 use crate::local_state::LocalStates;
 use crate::observe::Observer;
 use crate::program::{Error, Event, Execution, Plan, Program, Stop, StopKind};
@@ -70,6 +71,22 @@ pub(crate) enum End {
     Pruned,
     /// Something went wrong.
     Stopped(Box<Stop>),
+    /// It had as many steps as it may have.
+    Long,
+}
+
+/// So many steps may be spent on executions that are ended at the limit of steps: most often those that follow are, too.
+const MOST_LONG: usize = 1 << 19;
+
+/// What is known of executions that were ended at the limit of steps.
+#[derive(Debug)]
+struct Unended {
+    /// What is known of the first.
+    reason: String,
+    /// How many bounds had been finished before it.
+    rows: usize,
+    /// How many there were.
+    count: usize,
 }
 
 /// Where an execution ended.
@@ -154,6 +171,7 @@ pub struct Explorer<E: ?Sized = dyn Execution> {
     was_taken_over: bool,
     /// What a copy of the strategy has learnt from it, if anything.
     lesson: Lesson,
+    unended: Option<Unended>,
     /// Set while runs are compared to find out where a program is not deterministic.
     pub(crate) comparing: bool,
 }
@@ -206,6 +224,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
             noted: 0,
             was_taken_over: false,
             lesson: Lesson::default(),
+            unended: None,
             comparing: false,
         }
     }
@@ -218,10 +237,12 @@ impl<E: Execution + ?Sized> Explorer<E> {
         self.settings.coverage = Coverage::Executions;
         let verdict = match counterexample::replay(self, schedule)? {
             Some(violation) => Verdict::Violated(Box::new(violation)),
-            None => Verdict::Inconclusive(Gap {
-                reason: "the schedule was replayed, and nothing went wrong".into(),
-                covered: None,
-            }),
+            None => {
+                let unended =
+                    self.unended.take().map(|unended| format!("; {}", unended.reason)).unwrap_or_default();
+                let reason = format!("the schedule was replayed, and nothing went wrong{unended}");
+                Verdict::Inconclusive(Gap { reason, covered: None })
+            }
         };
         budget.executions = 1;
         self.first_runs += 1;
@@ -250,6 +271,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
         self.observer.on = strategy.wants_pending();
         self.deadline = budget.deadline;
         strategy.heed(self.deadline);
+        self.unended = None;
         let gap = loop {
             if !strategy.next_prefix(&mut prefix) {
                 // A strategy that was told to end does not say whether it was done.
@@ -271,7 +293,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
                 let settings = Settings { yields, max_steps, coverage, allow_races, ..Settings::default() };
                 self.execution.run_ahead(settings, &mut |wanted| strategy.ahead(wanted));
             }
-            let end = self.search_once(&prefix, strategy);
+            let end = self.search_once(&prefix, strategy).and_then(|end| self.judge(end, rows.len()));
             if self.execution.is_outdated() {
                 break Some("the program has more steps than were counted".into());
             }
@@ -310,12 +332,19 @@ impl<E: Execution + ?Sized> Explorer<E> {
                     }
                     let mut violation = explained?;
                     (self.fair_cut, self.assumptions) = (fair_cut, assumptions);
-                    violation.below = rows.last().map(|row| self.finished_bound(row));
+                    violation.below = self.covered(&rows);
                     first_violation = Some(violation);
                 }
                 if !self.settings.keep_going {
                     break None;
                 }
+            }
+            if let Some(unended) = self
+                .unended
+                .as_ref()
+                .filter(|unended| unended.count.saturating_mul(self.settings.max_steps) >= MOST_LONG)
+            {
+                break Some(unended.reason.clone());
             }
         };
         if gap.is_none() && (first_violation.is_none() || self.settings.keep_going) {
@@ -333,28 +362,50 @@ impl<E: Execution + ?Sized> Explorer<E> {
                 }
                 Verdict::Violated(Box::new(violation))
             }
-            (None, Some(reason), _) => {
-                let covered = rows.last().map(|row| self.finished_bound(row));
-                Verdict::Inconclusive(Gap { reason, covered })
+            (None, Some(reason), _) => Verdict::Inconclusive(Gap { reason, covered: self.covered(&rows) }),
+            (None, None, None) => {
+                let sampled = format!("{} executions were sampled", budget.executions);
+                let reason = match &self.unended {
+                    None => format!("{sampled}; a sample rules nothing out"),
+                    Some(unended) => format!("{sampled}, and {}", unended.reason),
+                };
+                Verdict::Inconclusive(Gap { reason, covered: None })
             }
-            (None, None, None) => Verdict::Inconclusive(Gap {
-                reason: format!("{} executions were sampled; a sample rules nothing out", budget.executions),
-                covered: None,
-            }),
             (None, None, Some(bounds)) => {
                 let same = self.goes_the_same(&first);
                 if let Some(reason) = self.execution.was_cut_short() {
-                    let covered = rows.last().map(|row| self.finished_bound(row));
-                    Verdict::Inconclusive(Gap { reason, covered })
+                    Verdict::Inconclusive(Gap { reason, covered: self.covered(&rows) })
                 } else {
                     same?;
                     self.final_rows(strategy, &mut rows, &budget);
-                    Verdict::Holds(self.guarantee(bounds, !strategy.cut()))
+                    match &self.unended {
+                        None => Verdict::Holds(self.guarantee(bounds, !strategy.cut())),
+                        Some(unended) => {
+                            let (reason, covered) = (unended.reason.clone(), self.covered(&rows));
+                            Verdict::Inconclusive(Gap { reason, covered })
+                        }
+                    }
                 }
             }
         };
         let notes = strategy.note().into_iter().collect();
         Ok(Outcome { verdict, rows, statistics: Statistics { notes, ..self.statistics(&budget) } })
+    }
+
+    /// What an execution comes to that was ended at the limit of steps: a livelock, if it goes in a circle.
+    pub(crate) fn judge(&mut self, end: End, rows: usize) -> Result<End, Error> {
+        if !matches!(end, End::Long) {
+            return Ok(end);
+        }
+        let decisions = self.record.decisions().to_vec();
+        Ok(match livelock::look(self, &decisions)? {
+            Long::Livelock(stop) => End::Stopped(stop),
+            Long::OfNoInterest => End::Complete,
+            Long::Unknown(reason) => {
+                self.unended.get_or_insert(Unended { reason, rows, count: 0 }).count += 1;
+                End::Long
+            }
+        })
     }
 
     /// Finds out what a strategy that strays will most likely decide in the next execution, where that is of use.
@@ -423,7 +474,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
             return self.run_recording::<true, _>(prefix, &mut choose, None);
         }
         let end = self.run_recording::<false, _>(prefix, &mut choose, None)?;
-        if !matches!(end, End::Stopped(_)) {
+        if !matches!(end, End::Stopped(_) | End::Long) {
             return Ok(end);
         }
         let again = Prefix::of(self.record.decisions().to_vec());
@@ -581,7 +632,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
                         return Ok(self.nothing_enabled());
                     }
                     if step >= self.settings.max_steps {
-                        return Ok(End::Stopped(Box::new(counterexample::step_limit(self))));
+                        return Ok(End::Long);
                     }
                     if let Some(bound) = self.settings.yields
                         && self.fair.applies()

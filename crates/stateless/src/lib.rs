@@ -23,6 +23,7 @@ mod gate;
 mod graph;
 mod happens_before;
 mod lattice;
+mod livelock;
 mod local_state;
 mod memory;
 mod observe;
@@ -40,8 +41,8 @@ pub use gate::Gate;
 pub use happens_before::StateHash;
 pub use memory::size;
 pub use program::{
-    Ahead, Description, Error, Event, Execution, LaunchError, LocalEvent, Onward, Plan, Program, Site, Stop,
-    StopKind,
+    Ahead, Description, Error, Event, Execution, LaunchError, LocalEvent, Onward, Plan, Program, Site, State,
+    Stop, StopKind,
 };
 pub use record::{Pending, PointRecord, Record};
 pub use settings::Settings;

@@ -38,6 +38,8 @@ pub struct Plan<'a> {
     pub yields: Option<u32>,
     /// Whether each of its steps will be described: then it may take its time to know where they are.
     pub is_told: bool,
+    /// Whether its [state](Execution::state) will be asked for.
+    pub is_watched: bool,
 }
 
 /// How a run most likely goes on after what is planned.
@@ -172,6 +174,18 @@ pub trait Execution {
         None
     }
 
+    /// What the program goes on by, between two steps; `None` if that cannot be seen. Asked of a run that was
+    /// [planned](Plan::is_watched) for it, and not beyond where it is.
+    fn state(&mut self) -> Option<State> {
+        None
+    }
+
+    /// Whether a thread waits for ever because what it has assumed is not so. What others do is what they would have done
+    /// before it came there; but that they wait for ever says nothing.
+    fn is_infeasible(&self) -> bool {
+        false
+    }
+
     /// Adds what answers about this program take for granted, as far as the last run has shown. Called after each run.
     fn assume(&self, _assumptions: &mut Assumptions) {}
 
@@ -183,6 +197,15 @@ pub trait Execution {
 /// A place in the program, known to the execution that issued it. 0 is no place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Site(pub usize);
+
+/// A hash of what a program goes on by at some point of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// All of it.
+    Whole(u64),
+    /// What its threads have of their own, and the states of objects; not what they share, and change by operations.
+    Threads(u64),
+}
 
 /// What came of a step.
 #[derive(Debug)]

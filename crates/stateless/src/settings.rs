@@ -22,7 +22,8 @@ pub struct Settings {
     pub time_limit: Option<Duration>,
     /// Stop when the process has this much memory in use, in bytes. Only where the system says how much that is (Linux).
     pub memory_limit: Option<u64>,
-    /// An execution that takes more steps than this is a violation: it does not seem to end.
+    /// An execution that takes more steps than this is ended: it is a livelock if it goes in a circle, and otherwise nothing is
+    /// known of how it goes on.
     pub max_steps: usize,
     /// What to count.
     pub coverage: Coverage,

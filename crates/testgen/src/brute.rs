@@ -71,7 +71,12 @@ pub struct Run {
 impl Run {
     /// Whether something went wrong.
     pub fn is_violation(&self) -> bool {
-        self.outcome.end != End::Complete
+        !matches!(self.outcome.end, End::Complete | End::StepLimit)
+    }
+
+    /// Whether it was ended at the limit of steps, and might have ended later.
+    pub fn is_long(&self) -> bool {
+        self.outcome.end == End::StepLimit
     }
 }
 
@@ -159,9 +164,17 @@ impl Walk {
         let enabled: Vec<usize> = (0..machine.threads()).filter(|t| machine.enabled(*t)).collect();
         let end = match machine.failure() {
             Some(end) => Some(end),
-            None if enabled.is_empty() && machine.all_ended() => Some(End::Complete),
+            None if enabled.is_empty() && (machine.all_ended() || machine.is_infeasible()) => {
+                Some(End::Complete)
+            }
             None if enabled.is_empty() => Some(End::Deadlock),
-            None if self.schedule.len() >= self.limits.max_steps => Some(End::StepLimit),
+            None if self.schedule.len() >= self.limits.max_steps => {
+                Some(match self.goes_in_a_circle(machine.program()) {
+                    true if machine.is_infeasible() => End::Complete,
+                    true => End::Livelock,
+                    false => End::StepLimit,
+                })
+            }
             None => None,
         };
         if let Some(end) = end {
@@ -228,6 +241,36 @@ impl Walk {
             }
         }
         true
+    }
+
+    /// Whether the state at the end of the schedule is one that the program was in before, and every thread that could run in between
+    /// has, without a choice of values.
+    fn goes_in_a_circle(&self, program: &Program) -> bool {
+        let mut machine = Machine::new(program, self.limits.race_mode, self.limits.spurious);
+        let mut visited = Vec::new();
+        let mut decisions = self.schedule.iter().copied().peekable();
+        while let Some(Decision::Thread(thread)) = decisions.next() {
+            let thread = thread.index();
+            let enabled: Vec<usize> = (0..machine.threads()).filter(|t| machine.enabled(*t)).collect();
+            let value = decisions.next_if(|next| matches!(next, Decision::Value(_)));
+            if value.is_some() {
+                visited.clear();
+            } else {
+                visited.push((machine.state(), enabled, thread));
+            }
+            let value = value.map(|value| match value {
+                Decision::Value(value) => value,
+                Decision::Thread(_) => unreachable!("it is a value"),
+            });
+            machine.step(thread, value);
+        }
+        let last = machine.state();
+        let enabled: BTreeSet<usize> = (0..machine.threads()).filter(|t| machine.enabled(*t)).collect();
+        visited.iter().enumerate().any(|(index, (state, ..))| {
+            let since = &visited[index..];
+            let could = since.iter().flat_map(|(_, enabled, _)| enabled).chain(&enabled);
+            *state == last && could.into_iter().all(|thread| since.iter().any(|(.., ran)| ran == thread))
+        })
     }
 
     fn take(&mut self, machine: &Machine<'_>, thread: usize, value: Option<u32>, here: &Here) -> bool {
@@ -351,6 +394,26 @@ mod tests {
         assert!(strict.runs.iter().all(|run| run.outcome.end == End::Complete));
         let never = all("spin-until 0 1", Some(0));
         assert_eq!(never.runs.len(), 1);
-        assert_eq!(never.runs[0].outcome.end, End::StepLimit);
+        assert_eq!(never.runs[0].outcome.end, End::Livelock);
+    }
+
+    /// A thread that yields 20 times ends after that, and one that waits for what nobody does not.
+    #[test]
+    fn what_is_long_is_no_livelock() {
+        let end = |program: &str| {
+            let ends: BTreeSet<End> = all(program, Some(1)).runs.iter().map(|run| run.outcome.end).collect();
+            ends.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(end("yields 20"), [End::StepLimit]);
+        assert_eq!(end("spawn 1; yields 20 | spin-until 0 1"), [End::StepLimit]);
+        assert_eq!(end("spin-until 0 1; load 0"), [End::Livelock]);
+        assert_eq!(end("look-until 0 1"), [End::Livelock]);
+        assert_eq!(end("choose-until 2"), [End::Complete, End::StepLimit]);
+        // A thread that could end it is kept from running.
+        let kept = end("spawn 1; look-until 0 1 | store 0 1");
+        assert_eq!(kept, [End::Complete, End::StepLimit]);
+        // One that waits for a thread that has assumed what is not so waits in no execution.
+        assert_eq!(end("spawn 1; spin-until 0 1 | load 0; assume-not 0; store 0 1"), [End::Complete]);
+        assert_eq!(end("spawn 1; yields 20 | load 0; assume-not 0; store 0 1"), [End::StepLimit]);
     }
 }

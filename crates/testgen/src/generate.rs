@@ -26,11 +26,13 @@ pub enum Theme {
     /// Yields and waits with a time limit, one after the other and in loops that end by themselves: more of them than a
     /// fair bound allows.
     Yields,
+    /// Executions that do not end, beside those that are long, and what is assumed in both.
+    Endless,
 }
 
 impl Theme {
     /// Every theme.
-    pub const ALL: [Theme; 10] = [
+    pub const ALL: [Theme; 11] = [
         Theme::Atomics,
         Theme::Locks,
         Theme::Condvars,
@@ -41,6 +43,7 @@ impl Theme {
         Theme::Joins,
         Theme::Readers,
         Theme::Yields,
+        Theme::Endless,
     ];
 }
 
@@ -84,9 +87,11 @@ pub fn generate(theme: Theme, seed: u64) -> Program {
         }
         _ => {}
     }
-    let count = [2, 2, 2, 3, 3, 4][numbers.below(6)];
+    // Where executions are long, there are few threads with little to do beside that.
+    let is_endless = theme == Theme::Endless;
+    let count = [2, 2, 2, 3, 3, 4][numbers.below(if is_endless { 4 } else { 6 })];
     let most = if numbers.one_in(8) { 8 } else { 14 / count };
-    let longest = [3, 4, 5, 6, 8][numbers.below(5)].min(most);
+    let longest = [3, 4, 5, 6, 8][numbers.below(if is_endless { 2 } else { 5 })].min(most);
     let bodies = (0..count)
         .map(|body| {
             let fewest = usize::from(body > 0);
@@ -135,6 +140,23 @@ fn snippet(theme: Theme, body: usize, count: usize, numbers: &mut Numbers, out: 
             0 => out.push(Statement::SpinUntil(numbers.below(2), 1)),
             1 => out.push(Statement::Store(numbers.below(2), 1)),
             2 => out.push(Statement::Yield),
+            _ => atomics(numbers, out),
+        },
+        Theme::Endless => match numbers.below(10) {
+            0 => out.push(Statement::SpinUntil(numbers.below(2), 1)),
+            1 => out.push(match numbers.below(4) {
+                0 => Statement::ChooseUntil(2),
+                1 => Statement::LookUntil(numbers.below(2), 1),
+                _ => Statement::SpinUntil(numbers.below(2), 1),
+            }),
+            2 => out.push(Statement::Store(numbers.below(2), 1)),
+            3 | 4 => out.push(Statement::Yields([2, 30, 30][numbers.below(3)])),
+            5 => out.extend([Statement::Load(0), Statement::AssertNot(1)]),
+            6 => {
+                out.extend([Statement::Load(numbers.below(2)), Statement::AssumeNot(numbers.below(2) as i64)])
+            }
+            7 => out.extend([Statement::Lock(0), Statement::Unlock(0)]),
+            8 => out.extend([Statement::TryLock(0), Statement::Unlock(0)]),
             _ => atomics(numbers, out),
         },
     }
@@ -406,7 +428,7 @@ mod tests {
             }
         }
         assert!(enumerated > 250, "{enumerated}");
-        for name in ["complete", "deadlock", "assertion", "race", "step limit"] {
+        for name in ["complete", "deadlock", "assertion", "race", "livelock", "step limit"] {
             assert!(ends.get(name).is_some_and(|count| *count >= 12), "{name}: {ends:?}");
         }
         assert!(timed_out > 30 && preempted > 100 && chosen > 30, "{timed_out} {preempted} {chosen}");
@@ -418,6 +440,7 @@ mod tests {
             End::Deadlock => "deadlock",
             End::Assertion(..) => "assertion",
             End::Race => "race",
+            End::Livelock => "livelock",
             End::StepLimit => "step limit",
         }
     }

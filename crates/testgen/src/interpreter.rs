@@ -1,12 +1,14 @@
 //! A program as one that the stateless engine can run: the machine behind the engine's interface.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use selvedge_core::{
     Access, Assumptions, Decision, Location, MemoryOrder, ObjectId, Op, OpKind, ThreadId, ThreadSet,
     ViolationKind,
 };
 use selvedge_stateless::{
-    Description, Event, Execution, Gate, LaunchError, LocalEvent, Program as EngineProgram, Site, Stop,
-    StopKind,
+    Description, Event, Execution, Gate, LaunchError, LocalEvent, Program as EngineProgram, Site, State,
+    Stop, StopKind,
 };
 
 use crate::machine::{Local, Machine, Object, Performed, Until};
@@ -137,7 +139,17 @@ impl Execution for Interpretation<'_> {
     }
 
     fn all_ended(&self) -> bool {
-        self.machine.all_ended()
+        self.machine.all_ended() || self.machine.is_infeasible()
+    }
+
+    fn state(&mut self) -> Option<State> {
+        let mut hasher = DefaultHasher::new();
+        (self.machine.state(), self.under_way).hash(&mut hasher);
+        Some(State::Whole(hasher.finish()))
+    }
+
+    fn is_infeasible(&self) -> bool {
+        self.machine.is_infeasible()
     }
 
     fn pending(&self, thread: ThreadId) -> Op {
@@ -209,6 +221,9 @@ impl Execution for Interpretation<'_> {
         let reached = std::iter::once(thread).chain(before..self.machine.threads());
         for thread in reached.filter(|_| self.machine.failure().is_none()).collect::<Vec<_>>() {
             for (object, _) in self.machine.pending(thread).touches {
+                self.object(object);
+            }
+            if let (Some((object, _)), ..) = self.machine.waits_for(thread) {
                 self.object(object);
             }
         }

@@ -92,20 +92,22 @@ pub enum End {
     Assertion(usize, usize),
     /// Two accesses to a cell are not ordered.
     Race,
+    /// It had as many steps as it may have, and goes in a circle: a state that it was in came back, although every thread that
+    /// could run in between has.
+    Livelock,
     /// It had as many steps as it may have, and could go on.
     StepLimit,
 }
 
 impl End {
-    /// Whether this is what a verdict says: this kind of violation, or none. The engine tells a program that
-    /// yields and gets nowhere from one that is merely long.
+    /// Whether this is what a verdict says: this kind of violation, or none.
     pub fn is(self, violation: Option<ViolationKind>) -> bool {
         match self {
-            End::Complete => violation.is_none(),
+            End::Complete | End::StepLimit => violation.is_none(),
             End::Deadlock => violation == Some(ViolationKind::Deadlock),
             End::Assertion(..) => violation == Some(ViolationKind::Assertion),
             End::Race => violation == Some(ViolationKind::DataRace),
-            End::StepLimit => matches!(violation, Some(ViolationKind::Livelock | ViolationKind::StepLimit)),
+            End::Livelock => violation == Some(ViolationKind::Livelock),
         }
     }
 }
@@ -173,6 +175,8 @@ impl RwLock {
         !self.writer && self.waiters == 0
     }
 }
+/// What the word of no object has.
+const NEVER: u64 = 1 << 63;
 
 /// A condition on the word of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,8 +207,6 @@ struct Thread {
     /// The statement that is next, or under way.
     at: usize,
     next: Next,
-    /// How often a statement that is under way has been performed.
-    rounds: u32,
     held: Vec<usize>,
     /// The reader-writer locks that it has for reading, as often as it has them, and for writing.
     reads: Vec<usize>,
@@ -235,8 +237,12 @@ enum Next {
     Queued(usize),
     /// The yield of a spin loop.
     SpinYield,
-    /// The same statement again.
+    /// So many more yields.
+    Yields(u32),
+    /// The same statement, from its beginning.
     Again,
+    /// Nothing: it has assumed what is not so.
+    Stuck,
     End,
     Ended,
 }
@@ -272,7 +278,6 @@ impl<'p> Machine<'p> {
             children: Vec::new(),
             at: 0,
             next: if creator.is_none() { Next::Start } else { Next::Statement },
-            rounds: 0,
             held: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
@@ -282,6 +287,10 @@ impl<'p> Machine<'p> {
             surprise: Surprise::Never,
         });
         self.threads.len() - 1
+    }
+
+    pub(crate) fn program(&self) -> &'p Program {
+        self.program
     }
 
     /// How many threads there are or were.
@@ -315,15 +324,16 @@ impl<'p> Machine<'p> {
     pub fn enabled(&self, thread: usize) -> bool {
         let state = &self.threads[thread];
         match state.next {
-            Next::Start | Next::SpinYield | Next::Decide(_) | Next::End => true,
-            Next::Ended => false,
+            Next::Start | Next::SpinYield | Next::Yields(_) | Next::Decide(_) | Next::End => true,
+            Next::Again => unreachable!("it is a statement again at once"),
+            Next::Stuck | Next::Ended => false,
             Next::Wake { timed } => {
                 let c = self.waited_with(thread);
                 timed || self.is_surprised(thread) || self.mutexes[c].is_none() && state.signalled
             }
             Next::Relock { .. } => self.mutexes[self.waited_with(thread)].is_none(),
             Next::Queued(lock) => self.rwlocks[lock].is_free(),
-            Next::Statement | Next::Again => match self.statement(thread) {
+            Next::Statement => match self.statement(thread) {
                 Statement::Lock(m) => self.mutexes[m].is_none(),
                 Statement::ReadLock(l) => self.rwlocks[l].lets_readers_in(),
                 Statement::WriteLock(l) => !self.rwlocks[l].writer,
@@ -371,7 +381,14 @@ impl<'p> Machine<'p> {
     pub(crate) fn waits_for(&self, thread: usize) -> (Option<(Object, Until)>, bool, bool) {
         let body = self.threads[thread].body;
         match self.threads[thread].next {
-            Next::Start | Next::SpinYield | Next::Decide(_) | Next::End | Next::Ended => (None, false, false),
+            Next::Start
+            | Next::SpinYield
+            | Next::Yields(_)
+            | Next::Decide(_)
+            | Next::Again
+            | Next::End
+            | Next::Ended => (None, false, false),
+            Next::Stuck => (Some((Object::Thread(body), Until::Set(NEVER))), false, false),
             Next::Wake { .. } if self.is_surprised(thread) => (None, true, true),
             Next::Wake { timed } => match self.statement(thread) {
                 Statement::Wait(c) => (Some((Object::Mutex(c), Until::Clear(1))), true, false),
@@ -382,7 +399,7 @@ impl<'p> Machine<'p> {
                 (Some((Object::Mutex(self.waited_with(thread)), Until::Clear(1))), false, false)
             }
             Next::Queued(lock) => (Some((Object::RwLock(lock), Until::Clear(!WAITERS))), false, false),
-            Next::Statement | Next::Again => match self.statement(thread) {
+            Next::Statement => match self.statement(thread) {
                 Statement::Lock(m) => (Some((Object::Mutex(m), Until::Clear(1))), false, false),
                 Statement::ReadLock(l) => {
                     (Some((Object::RwLock(l), Until::Clear(WRITER | WAITERS))), false, false)
@@ -419,6 +436,17 @@ impl<'p> Machine<'p> {
         })
     }
 
+    /// Whether a thread has assumed what is not so: then this is no execution, however it goes on.
+    pub fn is_infeasible(&self) -> bool {
+        self.threads.iter().any(|thread| thread.next == Next::Stuck)
+    }
+
+    /// All that the program goes on by.
+    pub fn state(&self) -> String {
+        let Machine { threads, mutexes, rwlocks, waiters, atomics, surprises, .. } = self;
+        format!("{threads:?} {mutexes:?} {rwlocks:?} {waiters:?} {atomics:?} {surprises:?}")
+    }
+
     /// Whether every thread has ended.
     pub fn all_ended(&self) -> bool {
         self.threads.iter().all(|thread| thread.next == Next::Ended)
@@ -432,7 +460,7 @@ impl<'p> Machine<'p> {
             _ => return 0,
         }
         let count = match self.statement(thread) {
-            Statement::Choose(n) => n,
+            Statement::Choose(n) | Statement::ChooseUntil(n) => n,
             Statement::NotifyOne(c) => self.waiters[c].len() as u32,
             _ => 0,
         };
@@ -475,8 +503,8 @@ impl<'p> Machine<'p> {
         let none = (OpKind::Local, Vec::new());
         let surprised = |access| if self.is_surprised(thread) { access } else { Access::Write };
         let (kind, touches) = match self.threads[thread].next {
-            Next::Start | Next::Ended => none,
-            Next::SpinYield => (OpKind::Yield, Vec::new()),
+            Next::Start | Next::Stuck | Next::Again | Next::Ended => none,
+            Next::SpinYield | Next::Yields(_) => (OpKind::Yield, Vec::new()),
             Next::Decide(kind) => (OpKind::Choose, vec![(Object::Spurious(kind), Access::Write)]),
             Next::End => (OpKind::End, vec![(Object::Thread(body), Access::Write)]),
             Next::Wake { .. } if self.is_surprised(thread) => {
@@ -494,7 +522,7 @@ impl<'p> Machine<'p> {
                 (OpKind::Lock, vec![(Object::Mutex(self.waited_with(thread)), Access::Write)])
             }
             Next::Queued(lock) => (OpKind::Lock, vec![(Object::RwLock(lock), Access::Write)]),
-            Next::Statement | Next::Again => {
+            Next::Statement => {
                 let (kind, object, access) = match self.statement(thread) {
                     Statement::Lock(m) => (OpKind::Lock, Object::Mutex(m), Access::Write),
                     Statement::Unlock(m) => (OpKind::Unlock, Object::Mutex(m), Access::Write),
@@ -510,7 +538,7 @@ impl<'p> Machine<'p> {
                     }
                     Statement::NotifyOne(c) => (OpKind::NotifyOne, Object::Condvar(c), Access::Write),
                     Statement::NotifyAll(c) => (OpKind::NotifyAll, Object::Condvar(c), Access::Write),
-                    Statement::Load(a) | Statement::SpinUntil(a, _) => {
+                    Statement::Load(a) | Statement::SpinUntil(a, _) | Statement::LookUntil(a, _) => {
                         (OpKind::Load, Object::Atomic(a), Access::Read)
                     }
                     Statement::Store(a, _) | Statement::StoreNext(a) => {
@@ -528,8 +556,13 @@ impl<'p> Machine<'p> {
                     Statement::Read(c) => (OpKind::Read, Object::Cell(c), Access::Read),
                     Statement::Write(c) => (OpKind::Write, Object::Cell(c), Access::Write),
                     Statement::Yield | Statement::Yields(_) => return Performed::local(OpKind::Yield),
-                    Statement::Choose(_) => return Performed::local(OpKind::Choose),
-                    Statement::Spawn(_) | Statement::AssertNot(_) | Statement::Unless(_) => {
+                    Statement::Choose(_) | Statement::ChooseUntil(_) => {
+                        return Performed::local(OpKind::Choose);
+                    }
+                    Statement::Spawn(_)
+                    | Statement::AssertNot(_)
+                    | Statement::AssumeNot(_)
+                    | Statement::Unless(_) => {
                         return Performed::local(OpKind::Local);
                     }
                 };
@@ -618,6 +651,12 @@ impl<'p> Machine<'p> {
                 self.synchronisation.performed(thread, &done);
                 return done;
             }
+            Next::Yields(left) => {
+                done.kind = OpKind::Yield;
+                if left > 1 {
+                    next = Next::Yields(left - 1);
+                }
+            }
             Next::End => {
                 done.kind = OpKind::End;
                 done.touches.push((Object::Thread(body), Access::Write));
@@ -631,8 +670,10 @@ impl<'p> Machine<'p> {
                 done.kind = OpKind::Lock;
                 done.touches.push((Object::RwLock(lock), Access::Write));
             }
-            Next::Statement | Next::Again => next = self.perform(thread, value.unwrap_or(0), &mut done),
-            Next::Ended => unreachable!("a thread that has ended is not enabled"),
+            Next::Statement => next = self.perform(thread, value.unwrap_or(0), &mut done),
+            Next::Stuck | Next::Again | Next::Ended => {
+                unreachable!("a thread that goes no further is not enabled")
+            }
         }
         self.synchronisation.performed(thread, &done);
         if let OpKind::Read | OpKind::Write = done.kind
@@ -646,7 +687,7 @@ impl<'p> Machine<'p> {
             }
             self.advance(thread);
         } else {
-            self.threads[thread].next = next;
+            self.threads[thread].next = if next == Next::Again { Next::Statement } else { next };
         }
         done
     }
@@ -829,13 +870,7 @@ impl<'p> Machine<'p> {
             }
             Statement::Yields(times) => {
                 done.kind = OpKind::Yield;
-                let rounds = &mut self.threads[thread].rounds;
-                *rounds += 1;
-                if *rounds < times {
-                    return Next::Again;
-                }
-                *rounds = 0;
-                return Next::Statement;
+                return if times > 1 { Next::Yields(times - 1) } else { Next::Statement };
             }
             Statement::Park | Statement::ParkTimeout if surprise == Surprise::Yes => {
                 (OpKind::Park, Object::Token(body), Access::None)
@@ -867,7 +902,23 @@ impl<'p> Machine<'p> {
                 self.threads[thread].registers.push(wanted);
                 return Next::Statement;
             }
-            Statement::Spawn(_) | Statement::AssertNot(_) | Statement::Unless(_) => {
+            Statement::LookUntil(a, wanted) => {
+                done.kind = OpKind::Load;
+                done.touches.push((Object::Atomic(a), Access::Read));
+                if self.atomics[a] != wanted {
+                    return Next::Again;
+                }
+                self.threads[thread].registers.push(wanted);
+                return Next::Statement;
+            }
+            Statement::ChooseUntil(_) => {
+                done.kind = OpKind::Choose;
+                return if value == 0 { Next::Statement } else { Next::Again };
+            }
+            Statement::Spawn(_)
+            | Statement::AssertNot(_)
+            | Statement::AssumeNot(_)
+            | Statement::Unless(_) => {
                 unreachable!("no operation")
             }
         };
@@ -909,7 +960,7 @@ impl<'p> Machine<'p> {
                     state.children.iter().any(|(body, _)| *body == other)
                         || state.creator.is_some_and(|creator| self.threads[creator].body == other)
                 }
-                Statement::Choose(n) => n > 1,
+                Statement::Choose(n) | Statement::ChooseUntil(n) => n > 1,
                 Statement::Yields(times) => times > 0,
                 Statement::Spawn(child) => child > state.body && self.thread_of(child).is_none(),
                 _ => true,
@@ -926,6 +977,12 @@ impl<'p> Machine<'p> {
                 Statement::AssertNot(value) => {
                     if state.registers.last() == Some(&value) {
                         self.failure = Some(End::Assertion(state.body, state.at));
+                        return;
+                    }
+                }
+                Statement::AssumeNot(value) => {
+                    if state.registers.last() == Some(&value) {
+                        self.threads[thread].next = Next::Stuck;
                         return;
                     }
                 }

@@ -76,10 +76,16 @@ pub enum Statement {
     Write(usize),
     /// Fails when this was remembered last.
     AssertNot(i64),
+    /// Assumes that this was not remembered last; if it was, the thread goes no further, and that is no deadlock.
+    AssumeNot(i64),
     /// Leaves out the next statement when this was remembered last.
     Unless(i64),
     /// Loads an atomic, and yields, until it has this value; remembers it.
     SpinUntil(usize, i64),
+    /// Loads an atomic until it has this value, and does not yield; remembers it.
+    LookUntil(usize, i64),
+    /// Chooses one of so many values, of which there are two at least, until it is the first.
+    ChooseUntil(u32),
 }
 
 /// A program: the bodies of its threads. Body 0 is the first thread's; each of the others is spawned at most
@@ -120,7 +126,8 @@ impl Program {
             | Statement::ExchangeWeak(n, ..)
             | Statement::Read(n)
             | Statement::Write(n)
-            | Statement::SpinUntil(n, _) => n + 1,
+            | Statement::SpinUntil(n, _)
+            | Statement::LookUntil(n, _) => n + 1,
             _ => 0,
         };
         self.bodies.iter().flatten().map(number).max().unwrap_or(0)
@@ -160,8 +167,11 @@ impl fmt::Display for Statement {
             Statement::Read(c) => write!(f, "read {c}"),
             Statement::Write(c) => write!(f, "write {c}"),
             Statement::AssertNot(v) => write!(f, "assert-not {v}"),
+            Statement::AssumeNot(v) => write!(f, "assume-not {v}"),
             Statement::Unless(v) => write!(f, "unless {v}"),
             Statement::SpinUntil(a, v) => write!(f, "spin-until {a} {v}"),
+            Statement::LookUntil(a, v) => write!(f, "look-until {a} {v}"),
+            Statement::ChooseUntil(n) => write!(f, "choose-until {n}"),
         }
     }
 }
@@ -233,8 +243,11 @@ impl FromStr for Statement {
             "read" => (1, Statement::Read(n)),
             "write" => (1, Statement::Write(n)),
             "assert-not" => (1, Statement::AssertNot(at(0))),
+            "assume-not" => (1, Statement::AssumeNot(at(0))),
             "unless" => (1, Statement::Unless(at(0))),
             "spin-until" => (2, Statement::SpinUntil(n, at(1))),
+            "look-until" => (2, Statement::LookUntil(n, at(1))),
+            "choose-until" => (1, Statement::ChooseUntil(n as u32)),
             _ => return Err(error()),
         };
         if numbers.len() == count { Ok(statement) } else { Err(error()) }

@@ -230,6 +230,38 @@ fn what_leaves_control_is_named() {
     assert_eq!(seen.status, Some(2), "{seen:?}");
     assert!(seen.err.contains("comes to no scheduling point"), "{seen:?}");
     assert!(seen.err.contains("it is in main") && seen.err.contains("program.c:1"), "{seen:?}");
+    assert!(seen.err.contains("main runs"), "{seen:?}");
+}
+
+/// It was the process that was named, or the first thread. One that has blocked every signal does not say where it is.
+#[test]
+fn the_thread_that_does_not_come_back_is_named() {
+    if !has_gcc("the_thread_that_does_not_come_back_is_named") {
+        return;
+    }
+    for (name, body, what) in [
+        ("loop", "for (volatile int i = 0;; i++) { }", "loops 1 runs"),
+        (
+            "deaf",
+            "sigset_t all; sigfillset(&all); pthread_sigmask(SIG_BLOCK, &all, 0); for (;;) { }",
+            "loops 1 runs",
+        ),
+        (
+            "pipe",
+            "int ends[2]; char c; if (!pipe(ends) && read(ends[0], &c, 1)) { }",
+            "loops 1 waits in read",
+        ),
+    ] {
+        let text = format!(
+            "#define _GNU_SOURCE\n#include <pthread.h>\n#include <signal.h>\n#include <unistd.h>\n\
+             static void *loops(void *unused) {{ {body} return unused; }}\n\
+             int main(void) {{ pthread_t thread; pthread_create(&thread, 0, loops, 0); return pthread_join(thread, 0); }}\n"
+        );
+        let program = compile(&fresh(&format!("native-stuck-{name}")), &text, &[]);
+        let mut command = selvedge(&["check", program.to_str().unwrap(), "--patience", "500ms"]);
+        let seen = Seen::from(command.output().unwrap());
+        assert!(seen.status == Some(2) && seen.err.contains(what), "{name}: {seen:?}");
+    }
 }
 
 /// An execution that does not end is given up after so many steps, which can be fewer or more.
@@ -242,12 +274,10 @@ fn the_limit_of_steps_can_be_set() {
                  for (int i = 0; i < 15000; i++) { pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); } }\n";
     let program = compile(&fresh("native-steps"), locks, &[]);
     let program = program.to_str().unwrap();
-    assert!(run(&["check", program], 1).out.contains("not ended after 20000 steps"));
-    let seen = run(&["check", program, "--max-steps", "100"], 1);
-    assert!(
-        seen.out.contains("not ended after 100 steps") && seen.out.contains("--max-steps 100"),
-        "{seen:?}"
-    );
+    // It was a violation.
+    assert!(run(&["check", program], 3).out.contains("not ended after 20000 steps"));
+    let seen = run(&["check", program, "--max-steps", "100"], 3);
+    assert!(seen.out.contains("not ended after 100 steps") && seen.out.contains("--max-steps"), "{seen:?}");
     let seen = run(&["check", program, "--max-steps", "40000"], 0);
     assert!(seen.out.contains("HOLDS"), "{seen:?}");
 }

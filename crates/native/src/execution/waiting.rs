@@ -87,6 +87,7 @@ impl NativeExecution<'_> {
     /// Why the program stopped answering, if it did.
     pub(super) fn is_lost(&mut self) -> Option<Box<Stop>> {
         let message = self.lost.take()?;
+        let message = message.replace(stuck::WHO, &self.words().thread(self.running as usize));
         self.next = Next::Nothing;
         Some(Box::new(Stop { kind: StopKind::Unsupported, message, location: None }))
     }

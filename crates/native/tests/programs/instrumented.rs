@@ -1,6 +1,6 @@
 //! Programs that tell of every access to memory.
 
-use selvedge_core::AssumptionKind;
+use selvedge_core::{AssumptionKind, Verdict};
 use selvedge_native::{Named, NativeProgram, Parameters, Search};
 
 use crate::common::{compile, corpus, has, instrument, instrument_with, write, write_file};
@@ -338,4 +338,172 @@ fn variables_may_be_named_as_functions_of_old() {
     let program = instrument(&write("uses_index", text), &[&other]);
     let program = NativeProgram::open(&program).unwrap();
     assert!(Search::default().check(&program, None, &mut |_| ()).unwrap().holds());
+}
+
+/// They were livelocks, or violations of the limit of steps. What a loop counts in is in a register, in memory, or in a value of the
+/// thread's own.
+#[test]
+fn a_program_that_is_just_long_is_neither_violated_nor_a_livelock() {
+    if !has("gcc", "a_program_that_is_just_long_is_neither_violated_nor_a_livelock") {
+        return;
+    }
+    let check = |program: &std::path::Path, race_mode: bool, max_steps: usize| {
+        let program = NativeProgram::open(program).unwrap().race_mode(race_mode).unwrap();
+        let search = Search { max_steps: Some(max_steps), ..Search::default() };
+        search.check(&program, None, &mut |_| ()).unwrap()
+    };
+    let head = "#include <assert.h>\n#include <pthread.h>\n#include <sched.h>\nstatic int cells[300], count;\n\
+                static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\nstatic pthread_key_t key;\n\
+                static void *work(void *unused) {\n";
+    let tail = "return unused; }\nint main(void) {\npthread_t thread;\npthread_key_create(&key, NULL);\n\
+                pthread_create(&thread, NULL, work, NULL);\nreturn pthread_join(thread, NULL);\n}\n";
+    let programs = [
+        ("sums", "int sum = 0; for (int i = 0; i < 300; i++) sum += cells[i]; assert(sum == 0);", true),
+        ("yields", "for (int i = 0; i < 300; i++) sched_yield();", false),
+        ("counts", "while (count < 300) { count++; sched_yield(); }", false),
+        (
+            "locks",
+            "for (int i = 0; i < 150; i++) { pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); }",
+            false,
+        ),
+        (
+            "notes",
+            "long i; while ((i = (long)pthread_getspecific(key)) < 300) { pthread_setspecific(key, (void *)(i + 1)); \
+             sched_yield(); }",
+            false,
+        ),
+    ];
+    for (name, body, race_mode) in programs {
+        let source = write(&format!("long_{name}"), &format!("{head}{body}{tail}"));
+        let mut compiled = vec![instrument(&source, &[])];
+        if !race_mode {
+            compiled.extend([compile(&source, &[]), compile(&source, &["-O2"])]);
+        }
+        for program in compiled {
+            let outcome = check(&program, race_mode, 200);
+            let Verdict::Inconclusive(gap) = &outcome.verdict else { panic!("{name}: {outcome:?}") };
+            assert!(gap.reason.contains("not ended after 200 steps"), "{name}: {gap:?}");
+            assert!(gap.reason.contains("--max-steps"), "{name}: {gap:?}");
+            assert_eq!(gap.covered, None, "{name}");
+            assert!(check(&program, race_mode, 1_000).holds(), "{name}");
+        }
+    }
+}
+
+/// Also where another job was the first to read one.
+#[test]
+fn inputs_of_which_not_all_are_tried_are_named() {
+    if !has("gcc", "inputs_of_which_not_all_are_tried_are_named") {
+        return;
+    }
+    let assumed = |body: &str, jobs: u32| {
+        let text = format!(
+            "#include <pthread.h>\n#include <selvedge.h>\nstatic int sink;\n\
+             static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n\
+             static void *work(void *unused) {{ pthread_mutex_lock(&lock); sink++; pthread_mutex_unlock(&lock); \
+             return unused; }}\nint main(void) {{\npthread_t thread;\npthread_create(&thread, NULL, work, NULL);\n\
+             pthread_mutex_lock(&lock); if (sink) {{ {body}; }} pthread_mutex_unlock(&lock);\n\
+             return pthread_join(thread, NULL);\n}}\n"
+        );
+        let program = NativeProgram::open(&instrument(&write("inputs", &text), &[])).unwrap();
+        let program = program.nondet(-1, 4).unwrap().jobs(jobs).eager(jobs > 1);
+        let outcome = Search::default().check(&program, None, &mut |_| ()).unwrap();
+        assert!(outcome.holds(), "{outcome:?}");
+        outcome.guarantee().unwrap().assumptions.to_string()
+    };
+    for jobs in [1, 2] {
+        assert_eq!(assumed("__VERIFIER_nondet_int()", jobs), "inputs in -1..4");
+        assert_eq!(assumed("__VERIFIER_nondet_pointer()", jobs), "null for pointers that are inputs");
+        assert_eq!(assumed("__VERIFIER_nondet_bool(); selvedge_choose(0, 1)", jobs), "");
+    }
+}
+
+/// Objects and libraries that were compiled otherwise, and inline assembler, could synchronise threads without being seen.
+#[test]
+fn code_that_was_not_seen_is_named() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let at = |name: &str| folder.path().join(name).into_os_string().into_string().unwrap();
+    let source = |name: &str, text: &str| {
+        std::fs::write(at(name), text).unwrap();
+        at(name)
+    };
+    let run =
+        |command: &mut std::process::Command| assert!(command.status().unwrap().success(), "{command:?}");
+    let plain = |words: &[&str]| run(std::process::Command::new(words[0]).args(&words[1..]));
+    let main = source(
+        "main.c",
+        "#include <pthread.h>\n#include <stdio.h>\n#include <math.h>\nint other(void);\n\
+         static void *work(void *unused) { return unused; }\nint main(void) {\npthread_t thread;\n\
+         pthread_create(&thread, NULL, work, NULL);\nother();\nreturn pthread_join(thread, NULL);\n}\n",
+    );
+    let quiet = source(
+        "quiet.c",
+        "int x; int other(void) { __asm__ volatile(\"pause\" ::: \"memory\"); __asm__ volatile(\"\" ::: \"memory\"); \
+         return x; }\n",
+    );
+    let locks = source(
+        "locks.c",
+        "int x; static void add(int *at) { __asm__ volatile(\"lock; incl %0\" : \"+m\"(*at) :: \"memory\"); }\n\
+         int other(void) { add(&x); return x; }\n",
+    );
+    let assembled =
+        source("assembled.s", ".globl other\nother: ret\n.section .note.GNU-stack,\"\",@progbits\n");
+    for compiler in ["gcc", "clang"] {
+        if !has(compiler, "code_that_was_not_seen_is_named") {
+            continue;
+        }
+        let (object, archive, shared) = (at("plain.o"), at("libplain.a"), at("libshared.so"));
+        plain(&[compiler, "-c", &quiet, "-o", &object]);
+        plain(&["ar", "rcs", &archive, &object]);
+        plain(&[compiler, "-shared", "-fPIC", &quiet, "-o", &shared]);
+        let ours = |words: &[&str]| {
+            let words: Vec<_> = words.iter().map(Into::into).collect();
+            run(&mut selvedge_native::compiler(compiler, &words).unwrap());
+        };
+        let (seen, unseen, program) = (at("seen.o"), at("locks.o"), at("program"));
+        ours(&["-c", &quiet, "-o", &seen]);
+        ours(&["-c", &locks, "-o", &unseen, "-MD", "-MF", &at("depends")]);
+        let folder = format!("-L{}", folder.path().display());
+        let rpath = format!("-Wl,-rpath,{}", folder_of(&shared));
+        let cases: [(&[&str], &[&str]); 9] = [
+            (&[&quiet, "-lm", "-lpthread"], &[]),
+            (&[&seen], &[]),
+            (&[&object], &["plain.o"]),
+            (&[&folder, "-lplain"], &["libplain.a"]),
+            (&[&archive], &["libplain.a"]),
+            (&[&folder, "-lshared", &rpath], &["libshared.so"]),
+            (&[&locks], &["inline assembler in locks.c"]),
+            (&[&unseen], &["inline assembler in locks.c"]),
+            (&[&assembled], &["assembled.s"]),
+        ];
+        for (words, expected) in cases {
+            ours(&[&[main.as_str(), "-o", &program], words].concat());
+            for is_stripped in [false, true] {
+                if is_stripped {
+                    plain(&["strip", &program]);
+                }
+                let native = NativeProgram::open(program.as_ref()).unwrap();
+                let outcome = Search::default().check(&native, None, &mut |_| ()).unwrap();
+                assert!(outcome.holds(), "{outcome:?}");
+                let assumed: Vec<_> = outcome
+                    .guarantee()
+                    .unwrap()
+                    .assumptions
+                    .iter()
+                    .map(|assumption| assumption.phrase.to_string())
+                    .collect();
+                let expected: Vec<_> = expected
+                    .iter()
+                    .map(|name| format!("no synchronisation in code that was not seen ({name})"))
+                    .collect();
+                assert_eq!(assumed, expected, "{compiler} {words:?}, stripped: {is_stripped}");
+            }
+            // It runs by itself, too.
+            plain(&[&program]);
+        }
+    }
+}
+
+fn folder_of(file: &str) -> String {
+    std::path::Path::new(file).parent().unwrap().display().to_string()
 }

@@ -153,7 +153,7 @@ fn bucket(word: usize) -> usize {
 }
 
 /// A word and where it is, mixed.
-pub(super) fn mix(at: usize, word: u64) -> u64 {
+pub(crate) fn mix(at: usize, word: u64) -> u64 {
     let mixed = (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ word.wrapping_mul(0xD6E8_FEB8_6659_FD93);
     (mixed ^ mixed >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use selvedge_core::{Assumptions, Decision, ObjectId, Op, OpKind, ThreadId, ThreadSet, ViolationKind};
 use selvedge_stateless::{
-    Description, Event, Execution, LaunchError, LocalEvent, Program, Site, Stop, StopKind,
+    Description, Event, Execution, LaunchError, LocalEvent, Program, Site, State, Stop, StopKind,
 };
 
 use super::describe::{self, Value};
@@ -16,7 +16,9 @@ use super::thread::{self, BodyEnd, Thread};
 use super::time::Carried;
 use crate::pulse::Pulse;
 
-use super::{Gate, Handle, Leaning, Mark, Options, Phase, Runtime, panic, set_current, site_of, statics};
+use super::{
+    Gate, Handle, Leaning, Mark, Options, Phase, Runtime, panic, set_current, site_of, state, statics,
+};
 
 /// A closure that is run again and again.
 pub(crate) struct ClosureProgram<'a> {
@@ -284,6 +286,10 @@ impl Execution for ClosureExecution<'_> {
         // SAFETY: a site is 0 or was made by `site_of` from a `&'static Location`, in this process.
         let location = unsafe { &*(site.0 as *const Location<'static>) };
         Some(describe::location(location))
+    }
+
+    fn state(&mut self) -> Option<State> {
+        Some(State::Threads(state::of_threads(self.runtime.get())))
     }
 
     fn is_outdated(&self) -> bool {

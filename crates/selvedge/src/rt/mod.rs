@@ -21,6 +21,7 @@ mod overflow;
 mod panic;
 mod source;
 mod spurious;
+mod state;
 mod statics;
 mod thread;
 mod time;
@@ -191,9 +192,11 @@ impl Handle {
         if runtime.phase != Phase::Running {
             return self.in_teardown(Gate::OPEN);
         }
+        let here = 0_u8;
         let thread = &mut runtime.threads[runtime.current.index()];
         thread.pending = op;
         thread.site = Some(site);
+        thread.stack_used = &raw const here as usize;
         let yielder = thread.yielder;
         self.suspend(yielder);
         let runtime = self.get();
@@ -213,9 +216,11 @@ impl Handle {
             return false;
         }
         let current = runtime.current;
+        let here = 0_u8;
         let thread = &mut runtime.threads[current.index()];
         thread.pending = op;
         thread.site = Some(site);
+        thread.stack_used = &raw const here as usize;
         thread.gate = gate;
         let yielder = thread.yielder;
         // A thread that runs is enabled and does not wait; so it stays if its gate is open.

@@ -1,10 +1,11 @@
 //! Threads of the program under test, as coroutines.
 
 use std::any::Any;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::time::Duration;
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack as _};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId, ViolationKind};
 use selvedge_stateless::{LocalEvent, Stop, StopKind};
@@ -23,6 +24,8 @@ pub(crate) struct Thread {
     /// What it does when it is scheduled next, and where in the program that is.
     pub(crate) pending: Op,
     pub(crate) site: Option<&'static Location<'static>>,
+    /// An address on its stack near the lowest that it used when it stopped; 0 before it ran.
+    pub(crate) stack_used: usize,
     /// What it waits for.
     pub(crate) gate: Gate,
     /// A condition variable has notified it.
@@ -75,9 +78,16 @@ pub(crate) struct Slot {
     coroutine: Option<Body>,
     stack: Option<DefaultStack>,
     stack_size: usize,
+    /// The memory of the stack, as far as a thread may use it.
+    memory: Range<usize>,
 }
 
 impl Slot {
+    /// The memory of the stack, while a thread is on it.
+    pub(super) fn memory(&self) -> Range<usize> {
+        if self.is_busy() { self.memory.clone() } else { 0..0 }
+    }
+
     pub(crate) fn is_busy(&self) -> bool {
         self.coroutine.is_some()
     }
@@ -119,6 +129,7 @@ where
         yielder: std::ptr::null(),
         pending: Op::local(OpKind::Local),
         site: None,
+        stack_used: 0,
         gate: Gate::OPEN,
         signalled: false,
         ended: false,
@@ -148,6 +159,7 @@ where
     };
     runtime.threads[id.index()].stack_limit = overflow::limit(&stack);
     let root = move |yielder: &Yielder<(), ()>, ()| run(handle, id, yielder, body);
+    slot.memory = stack.base().get() - size / 16 * 16..stack.base().get();
     // SAFETY: the caller promises that the body stays valid; the rest is 'static.
     slot.coroutine = Some(unsafe { Coroutine::with_stack_unchecked(stack, root) });
     if id.index() > 0 && runtime.phase == Phase::Running {

@@ -192,10 +192,19 @@ fn run(world: &Arc<World>, body: usize, creator: Option<usize>) {
                 assert_ne!(last, Some(value));
                 None
             }
+            Statement::AssumeNot(_) => unreachable!("what is assumed in Rust is asserted"),
             Statement::Unless(value) => {
                 if last == Some(value) {
                     statements.next();
                 }
+                None
+            }
+            Statement::LookUntil(a, value) => {
+                while world.atomics[a].load(SeqCst) != value {}
+                Some(value)
+            }
+            Statement::ChooseUntil(n) => {
+                while n > 1 && selvedge::choose(n as usize) != 0 {}
                 None
             }
             Statement::SpinUntil(a, value) => {

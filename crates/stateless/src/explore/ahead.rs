@@ -76,7 +76,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
         while strategy.next_prefix(&mut prefix) {
             self.was_taken_over = false;
             match self.search_once(&prefix, strategy) {
-                Ok(End::Stopped(_)) | Err(_) => return keep(None),
+                Ok(End::Stopped(_) | End::Long) | Err(_) => return keep(None),
                 Ok(_) if self.ended.stopped => return keep(None),
                 Ok(end) => {
                     strategy.finished(&self.finished(&prefix, &end));

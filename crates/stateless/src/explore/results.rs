@@ -92,6 +92,12 @@ impl<E: Execution + ?Sized> Explorer<E> {
         Guarantee { bounds: Bounds { yields, ..bounds }, complete, assumptions }
     }
 
+    /// What the bounds rule out that were exhausted before an execution was ended at the limit of steps.
+    pub(super) fn covered(&self, rows: &[CoverageRow]) -> Option<Guarantee> {
+        let finished = self.unended.as_ref().map_or(rows.len(), |unended| unended.rows);
+        rows[..finished].last().map(|row| self.finished_bound(row))
+    }
+
     /// What a bound that was exhausted rules out.
     pub(super) fn finished_bound(&self, row: &CoverageRow) -> Guarantee {
         let (bound, mut bounds) = (Some(row.bound), Bounds::default());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use selvedge_core::{Assumption, Assumptions, Bounds, Decision, Schedule, Verdict};
 use selvedge_stateless::strategy::{Cost, Depth, Dfs, Iterative, Pct, Random, Replay};
 use selvedge_stateless::{Settings, Strategy};
-use selvedge_testgen::{Enumeration, Interpreter, Limits, Program, Run, enumerate};
+use selvedge_testgen::{End, Enumeration, Interpreter, Limits, Outcome, Program, Run, enumerate};
 
 use crate::spy::{Search, Seen, search};
 
@@ -103,6 +103,11 @@ impl Case {
             );
         }
         self.orders(&found)?;
+        if let Verdict::Inconclusive(gap) = &found.outcome.verdict {
+            let covered = gap.covered.as_ref().and_then(|covered| covered.bounds.preemptions);
+            let expected = self.fewest_of_long().checked_sub(1);
+            ensure!(covered == expected, "covered {covered:?} instead of {expected:?}");
+        }
         self.said(&found, Bounds { preemptions: Some(last), ..Bounds::default() }, !self.all.cut)
     }
 
@@ -122,10 +127,12 @@ impl Case {
     /// The verdict: violated if anything goes wrong; otherwise what was exhausted.
     fn said(&self, found: &Search, bounds: Bounds, complete: bool) -> Verified {
         let violated = self.all.runs.iter().any(Run::is_violation);
+        let long = self.all.runs.iter().any(Run::is_long);
         match &found.outcome.verdict {
             Verdict::Violated(_) => ensure!(violated, "violated, although nothing goes wrong"),
             Verdict::Holds(guarantee) => {
                 ensure!(!violated, "holds, although something goes wrong");
+                ensure!(!long, "holds, although an execution was ended at the limit of steps");
                 ensure!(
                     guarantee.complete == complete,
                     "complete: {}, expected {complete}",
@@ -138,7 +145,10 @@ impl Case {
                 let expected = self.assumptions(yields);
                 ensure!(*assumed == expected, "it assumes {assumed} instead of {expected}");
             }
-            Verdict::Inconclusive(gap) => return Err(format!("inconclusive: {}", gap.reason)),
+            Verdict::Inconclusive(gap) => {
+                ensure!(long && !violated, "inconclusive: {}", gap.reason);
+                ensure!(gap.reason.contains("has not ended after"), "{}", gap.reason);
+            }
         }
         Ok(())
     }
@@ -147,6 +157,12 @@ impl Case {
     fn assumptions(&self, yields: Option<u32>) -> Assumptions {
         let without = self.all.without(u32::MAX).into_iter().map(|one| one.assumption(self.limits.spurious));
         without.chain(yields.map(Assumption::fairness)).collect()
+    }
+
+    /// The fewest preemptions of an execution that is ended at the limit of steps.
+    fn fewest_of_long(&self) -> u32 {
+        let long = self.all.runs.iter().filter(|run| run.is_long());
+        long.map(|run| run.preemptions).min().unwrap_or(u32::MAX)
     }
 
     /// Depth-first search: everything, or everything within a limit.
@@ -321,7 +337,7 @@ impl Case {
         );
         let Some((violation, least)) = violation.zip(worst) else { return Ok(()) };
         let below = violation.below.as_ref().and_then(|below| below.bounds.preemptions);
-        ensure!(below == least.checked_sub(1), "below {least}: {below:?}");
+        ensure!(below == least.min(self.fewest_of_long()).checked_sub(1), "below {least}: {below:?}");
         self.counterexample(violation)?;
         for csb in [1, 2] {
             let mut phased = Iterative::new(Cost::Preemptions, self.limits.preemptions).csb(csb);
@@ -395,8 +411,16 @@ impl Case {
         let mut outcomes = HashMap::new();
         for run in &self.all.runs {
             let first = *outcomes.entry(&run.graph).or_insert(run);
+            // At the limit of steps it depends on the order of the last ones whether all is as it was before.
+            let end = |run: &Run| match run.outcome.end {
+                End::Livelock | End::Complete if run.schedule.len() >= self.limits.max_steps => {
+                    End::StepLimit
+                }
+                end => end,
+            };
+            let outcome = |run: &Run| Outcome { end: end(run), ..run.outcome.clone() };
             ensure!(
-                first.outcome == run.outcome,
+                outcome(first) == outcome(run),
                 "one graph, two outcomes: {:?} by {} and {:?} by {}",
                 first.outcome,
                 token(&first.schedule),

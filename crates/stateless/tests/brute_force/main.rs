@@ -135,6 +135,12 @@ fn readers() {
     verify_theme(Theme::Readers, "plain", 300);
 }
 
+/// A cycle is told from an execution that is merely long, and from one that is of no interest; and the search goes on after each.
+#[test]
+fn executions_without_an_end() {
+    verify_theme(Theme::Endless, "yields 1", 300);
+}
+
 #[test]
 fn readers_in_race_mode() {
     verify_theme(Theme::Readers, "race-mode", 60);
