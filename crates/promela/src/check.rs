@@ -261,8 +261,17 @@ fn verdict(
                 system.wrongs[fault.0 as usize]
             }
         };
-        if let Wrong::Fault(Fault::Limit, _) = wrong {
-            let reason = "a state has too many processes or channels, or is too large".to_string();
+        let beyond = match wrong {
+            Wrong::Fault(Fault::Limit, _) => {
+                Some("a state has too many processes or channels, or is too large")
+            }
+            Wrong::Fault(Fault::Long, _) => {
+                Some("an atomic sequence or d_step takes so many statements that its end was not awaited")
+            }
+            _ => None,
+        };
+        if let Some(reason) = beyond {
+            let reason = reason.to_string();
             return Ok((
                 Verdict::Inconclusive(Gap { reason, covered: guarantee(report, &program.model, options) }),
                 None,
@@ -421,6 +430,7 @@ fn describe(program: &Program, wrong: Wrong) -> (ViolationKind, String, Option<L
                     ViolationKind::Crash,
                     "a rendezvous send within a d_step: it cannot hand over".to_string(),
                 ),
+                Fault::Long => (ViolationKind::StepLimit, "a step is too long".to_string()),
                 Fault::Stopped => (ViolationKind::StepLimit, "the search was told to stop".to_string()),
                 Fault::Limit => (ViolationKind::StepLimit, "the state is too large".to_string()),
             };

@@ -3,6 +3,8 @@
 //! A step here is what Spin stores between: a whole atomic sequence as long as it does not block, both sides
 //! of a rendezvous, and the claim's move before the process's. A handshake is a step of its sender.
 
+use std::collections::HashSet;
+
 use selvedge_explicit::{Fault as FaultId, Successor, Successors, TransitionSystem};
 
 use crate::error::Pos;
@@ -31,10 +33,11 @@ pub(crate) enum Wrong {
     EndState,
 }
 
-/// More statements than this in one step are an atomic loop without an end.
+/// Statements that one step may take, over all its ways.
 const LONGEST_STEP: u32 = 1_000_000;
-/// Statements that are written down of a step without an end.
-const LONGEST_RECORD: usize = 2000;
+/// After so many, states in which it was before are not gone on from; sooner where the statements are written down.
+const FEW: u32 = 1 << 14;
+const FEW_RECORDED: u32 = 256;
 
 /// A process in the middle of a step.
 struct Pending {
@@ -60,7 +63,6 @@ pub(crate) struct System<'p> {
     pub(crate) record: bool,
     pub(crate) paths: Vec<Vec<Micro>>,
     path: Vec<Micro>,
-    budget: u32,
 }
 
 impl<'p> System<'p> {
@@ -79,7 +81,6 @@ impl<'p> System<'p> {
             record: false,
             paths: Vec::new(),
             path: Vec::new(),
-            budget: LONGEST_STEP,
         }
     }
 
@@ -617,20 +618,26 @@ impl<'p> System<'p> {
     /// Every way to go on from a state in which `pid` moves.
     fn steps(&mut self, state: &mut State, pid: usize, timeout: bool, out: &mut Successors) {
         self.machine.timeout = timeout;
-        self.budget = LONGEST_STEP;
+        let begin = out.list.len();
         self.try_process(state, pid, pid, out);
         self.machine.timeout = false;
         let prefix = self.path.len();
+        let few = if self.record { FEW_RECORDED } else { FEW };
+        let (mut taken, mut known, mut circle) = (0, HashSet::new(), None);
         while let Some(mut item) = self.pending.pop() {
             if self.machine.stopped {
                 self.pending.clear();
                 break;
             }
-            self.budget -= 1;
-            if self.budget == 0 || self.goes_on_for_ever(&item.path) {
+            taken += 1;
+            if taken > LONGEST_STEP {
                 self.pending.clear();
-                self.emit_fault(Wrong::Fault(Fault::Endless, Pos::default()), pid, &item.path, out);
+                self.emit_fault(Wrong::Fault(Fault::Long, Pos::default()), pid, &item.path, out);
                 return;
+            }
+            if taken > few && !known.insert((item.state.clone(), item.pid)) {
+                circle = Some(item.path);
+                continue;
             }
             self.path.truncate(prefix);
             self.path.clear();
@@ -644,13 +651,11 @@ impl<'p> System<'p> {
             }
             self.free.push(item.state);
         }
+        if let (Some(path), true, false) = (circle, out.list.len() == begin, self.machine.stopped) {
+            // Every way comes back to where it was.
+            self.emit_fault(Wrong::Fault(Fault::Endless, Pos::default()), pid, &path, out);
+        }
         self.path.clear();
-    }
-
-    /// Whether a recorded step is one that the search knows to have no end: its beginning is enough.
-    fn goes_on_for_ever(&self, path: &[Micro]) -> bool {
-        let endless = |wrong: &Wrong| matches!(wrong, Wrong::Fault(Fault::Endless, _));
-        self.record && path.len() > LONGEST_RECORD && self.wrongs.iter().any(endless)
     }
 
     /// The moves that the claim can make: the states after them.

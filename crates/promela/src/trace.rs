@@ -288,7 +288,8 @@ fn replay(
 ) -> Result<Played, Error> {
     let model = &program.model;
     let claim = program.claim.map(|_| 0);
-    let interpreter = Interpreter::new(model, claim, program.watch.is_some());
+    let mut interpreter = Interpreter::new(model, claim, program.watch.is_some());
+    interpreter.go_on = go_on;
     let fail = |step: usize, reason: &str| Err(Error::Replay(format!("step {}: {reason}", step + 1)));
     let mut state = match interpreter.initial() {
         Ok(state) => state,

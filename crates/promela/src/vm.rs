@@ -28,14 +28,18 @@ pub(crate) enum Fault {
     Polled,
     /// A rendezvous send within a `d_step`.
     Offer,
+    /// A step of more statements than are taken, which may end.
+    Long,
     /// Whoever checks does not want to go on.
     Stopped,
     /// The state cannot be represented.
     Limit,
 }
 
-/// More instructions than this in one step are a loop without an end.
-const MOST_OPS: u32 = 50_000_000;
+/// Rounds of loops that one step may take.
+pub(crate) const MOST_ROUNDS: u32 = 4_000_000;
+/// After so many, a round is looked for that was there before.
+const FEW_ROUNDS: u32 = 1 << 12;
 
 /// A state at hand.
 pub(crate) type State = Vec<u8>;
@@ -60,6 +64,13 @@ impl Memory for &mut [u8] {
 
 /// Instructions between two looks at whether to go on.
 const EVERY: u32 = 1 << 21;
+
+/// Where a loop was: what it does next depends on nothing else.
+struct Seen {
+    at: u32,
+    state: Vec<u8>,
+    regs: [i32; 512],
+}
 
 pub(crate) struct Machine<'p> {
     /// Asked now and then; when it says no, what is being executed is given up.
@@ -244,7 +255,7 @@ impl<'p> Machine<'p> {
         }
         let (mut at, end) = (code.start as usize, code.end as usize);
         self.work = self.work.saturating_add(code.end - code.start);
-        let mut budget = MOST_OPS;
+        let (mut rounds, mut seen) = (0, None);
         while at < end {
             let op = program.ops[at];
             at += 1;
@@ -296,9 +307,9 @@ impl<'p> Machine<'p> {
                 Op::Jump(target) => {
                     // Only a jump back can loop for ever.
                     if (target as usize) < at {
-                        budget -= 1;
-                        if budget == 0 {
-                            return Err(Fault::Endless);
+                        rounds += 1;
+                        if rounds > FEW_ROUNDS {
+                            self.again(rounds, target, state, &mut seen)?;
                         }
                         if !self.spend((at - target as usize) as u32) {
                             return Err(Fault::Stopped);
@@ -333,6 +344,23 @@ impl<'p> Machine<'p> {
                 Op::Blocked => return Err(Fault::BlockedStep),
                 _ => self.rare(program, op, state)?,
             }
+        }
+        Ok(())
+    }
+
+    /// Whether a loop is where it was before: then it has no end. What it is compared with is taken anew at each power of
+    /// two, so that a circle of any length is found (Brent 1980).
+    #[cold]
+    fn again(&self, rounds: u32, at: u32, state: &[u8], seen: &mut Option<Box<Seen>>) -> Result<(), Fault> {
+        if rounds >= MOST_ROUNDS {
+            return Err(Fault::Long);
+        }
+        let same = |seen: &Seen| seen.at == at && seen.state == state && seen.regs == self.regs;
+        if seen.as_deref().is_some_and(same) {
+            return Err(Fault::Endless);
+        }
+        if seen.is_none() || rounds.is_power_of_two() {
+            *seen = Some(Box::new(Seen { at, state: state.to_vec(), regs: self.regs }));
         }
         Ok(())
     }

@@ -139,7 +139,7 @@ fn the_second_pass_has_the_same_time_limit() {
 const SLOW: [(&str, &str); 5] = [
     (
         "a d_step",
-        "byte x; active [3] proctype P() { int i; do :: d_step { i = 0; do :: i < 30000000 -> i++ :: else -> break od; \
+        "byte x; active [3] proctype P() { int i; do :: d_step { i = 0; do :: i < 3500000 -> i++ :: else -> break od; \
          x++ } od }",
     ),
     (
@@ -224,4 +224,40 @@ fn a_bit_array_that_there_is_no_room_for_is_refused() {
     }
     let options = Options { search: Search::Dfs, store: store(1 << 20), ..Options::default() };
     assert!(check(&model, &options, &mut |_| true).is_ok());
+}
+
+/// A step that is just long is not called endless; one that comes back to where it was is, and one that can leave is not.
+#[test]
+fn only_a_step_that_comes_back_to_where_it_was_has_no_end() {
+    let outcome = |text: &str| {
+        let model = parse(text, "long.pml", None, &[]).unwrap_or_else(|error| panic!("{error}"));
+        check(&model, &Options::default(), &mut |_| true)
+            .unwrap_or_else(|error| panic!("{error}\n{text}"))
+            .outcome
+    };
+    for long in [
+        "int i; active proctype P() { d_step { do :: true -> i++ od } }",
+        "int i; active proctype P() { atomic { do :: true -> i++ od } }",
+    ] {
+        assert!(gap(&outcome(long)).0.contains("its end was not awaited"), "{long}");
+    }
+    for circle in [
+        "int i; active proctype P() { d_step { do :: true -> i = (i + 1) % 70000 od } }",
+        "int i; active proctype P() { atomic { do :: true -> i = (i + 1) % 70000 od } }",
+        "bit i; active proctype P() { atomic { do :: i = 1 - i :: skip -> i = 1 od } }",
+    ] {
+        let outcome = outcome(circle);
+        let violation = outcome.violation().unwrap_or_else(|| panic!("{circle}"));
+        assert_eq!(violation.kind.name(), "step-limit", "{circle}");
+    }
+    for end in [
+        "int i; active proctype P() { d_step { do :: i < 1200000 -> i++ :: else -> break od } }",
+        "bit i; active proctype P() { atomic { do :: i = 1 - i :: break od } }",
+        "int i; active proctype P() { atomic { do :: i < 200000 -> i++ :: else -> break od } }",
+    ] {
+        assert!(outcome(end).holds(), "{end}");
+    }
+    // What fails after it is shown.
+    let fails = "int i; active proctype P() { d_step { do :: i < 1200000 -> i++ :: else -> break od; assert(false) } }";
+    assert_eq!(outcome(fails).violation().map(|violation| violation.kind.name()), Some("assertion"));
 }

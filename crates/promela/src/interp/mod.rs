@@ -70,6 +70,8 @@ pub(crate) struct Interpreter<'m> {
     pub(crate) claim: Option<usize>,
     /// Whether the model's trace is followed.
     watch: bool,
+    /// Asked now and then in a long step; when it says no, the step fails.
+    pub(crate) go_on: &'m dyn Fn() -> bool,
     /// Values that did not fit, in the order of the steps, until they are asked for.
     cuts: RefCell<Vec<Cut>>,
 }
@@ -94,7 +96,7 @@ pub(crate) const END: StmtId = StmtId(u32::MAX);
 
 impl<'m> Interpreter<'m> {
     pub(crate) fn new(model: &'m Model, claim: Option<usize>, watch: bool) -> Self {
-        Interpreter { model, claim, watch, cuts: RefCell::default() }
+        Interpreter { model, claim, watch, go_on: &|| true, cuts: RefCell::default() }
     }
 
     /// The values that did not fit since this was last asked.

@@ -6,8 +6,8 @@ use super::{Choice, END, Interpreter, Point, State, Trouble};
 use crate::ast::{Expr, ExprKind, Proctype, RecvArg, Seq, Stmt, StmtId, StmtKind};
 use crate::print::has_run;
 
-/// A loop in a `d_step` longer than this does not end.
-const LONGEST: u32 = 1_000_000;
+/// Rounds and jumps that a `d_step` may take: more than the machine gives it.
+const LONGEST: u32 = 4 * crate::vm::MOST_ROUNDS;
 
 impl<'m> Interpreter<'m> {
     /// Everything that a process can execute next, in Spin's order.
@@ -413,7 +413,6 @@ impl<'m> Interpreter<'m> {
     ) -> Result<Leave, Trouble> {
         let mut index = 0;
         while index < seq.len() {
-            run.spend()?;
             let stmt = &seq[index];
             if !matches!(stmt.kind, StmtKind::Else) && !self.can_go_on(state, pid, stmt, run)? {
                 return Err(Trouble::Error("block in d_step"));
@@ -421,7 +420,7 @@ impl<'m> Interpreter<'m> {
             let leave = match &stmt.kind {
                 StmtKind::If(options) => self.run_option(state, pid, options, trouble, run)?,
                 StmtKind::Do(options) => loop {
-                    run.spend()?;
+                    self.spend(run)?;
                     match self.run_option(state, pid, options, trouble, run)? {
                         Leave::No => {}
                         Leave::Break => break Leave::No,
@@ -433,7 +432,10 @@ impl<'m> Interpreter<'m> {
                 | StmtKind::Block(body)
                 | StmtKind::Unless(body, _) => self.run_all(state, pid, body, trouble, run)?,
                 StmtKind::Break => Leave::Break,
-                StmtKind::Goto(label) => Leave::Goto(label.clone()),
+                StmtKind::Goto(label) => {
+                    self.spend(run)?;
+                    Leave::Goto(label.clone())
+                }
                 StmtKind::Recv { args, .. } if run.offer.is_some() => {
                     let (_, message) = run.offer.take().expect("a message is offered");
                     self.take(state, pid, &message, args, trouble)?;
@@ -471,6 +473,15 @@ impl<'m> Interpreter<'m> {
             }
         }
         Err(Trouble::Error("block in d_step"))
+    }
+
+    /// Counts a round or a jump.
+    fn spend(&self, run: &mut Run) -> Result<(), Trouble> {
+        run.budget = run.budget.checked_sub(1).ok_or(Trouble::Error("a d_step that does not end"))?;
+        if run.budget.is_multiple_of(1 << 12) && !(self.go_on)() {
+            return Err(Trouble::Error("told to stop"));
+        }
+        Ok(())
     }
 
     /// Whether a statement of a `d_step` can be executed: only a receive takes what is offered.
@@ -568,17 +579,10 @@ const TIMEOUT_PROBE: i32 = -1;
 
 /// A `d_step` that is being executed.
 struct Run {
-    /// Statements that it may still take.
+    /// Rounds and jumps that it may still take.
     budget: u32,
     /// The message that it begins with, in a handshake: the channel, the fields.
     offer: Option<(usize, Vec<i32>)>,
-}
-
-impl Run {
-    fn spend(&mut self) -> Result<(), Trouble> {
-        self.budget = self.budget.checked_sub(1).ok_or(Trouble::Error("a d_step that does not end"))?;
-        Ok(())
-    }
 }
 
 enum Leave {
