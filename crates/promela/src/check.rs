@@ -99,6 +99,8 @@ pub fn check(
     let merged = options.merges() && merge(&mut program);
     let mut system = System::new(&program, &go_on);
     let report = search(&mut system, &options.explicit(), &mut |now| clock.tell(now));
+    // The clock began to run before the search did.
+    let report = Report { elapsed: clock.elapsed(), ..report };
     let unreached = if report.complete { unreached(&program, &system) } else { Vec::new() };
     let truncated = truncated(&program, &system);
     let (errors, coverage) = (report.errors, report.coverage);

@@ -36,6 +36,11 @@ impl<'a> Clock<'a> {
         (self.progress.borrow_mut())(now) && !self.is_over()
     }
 
+    /// Since it began to run.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
     /// Whether the time has run out.
     pub(crate) fn is_over(&self) -> bool {
         self.limit.is_some_and(|limit| self.start.elapsed() >= limit)

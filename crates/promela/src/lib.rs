@@ -9,7 +9,7 @@
 //! | `watch` | trace assertions |
 //! | `por` | which steps commute |
 //! | `interp` | a second, simple semantics, for replay and for the tests |
-//! | `check`, `trace`, `trail`, `simulate` | verdicts, counterexamples, Spin's trails, running a model |
+//! | `check`, `clock`, `trace`, `trail`, `simulate` | verdicts and when to stop, counterexamples, Spin's trails, running a model |
 //!
 //! ```
 //! use selvedge_promela::{Options, check, parse};

@@ -171,6 +171,10 @@ impl Code {
     pub(crate) fn is_empty(self) -> bool {
         self.start == self.end
     }
+
+    pub(crate) fn len(self) -> u32 {
+        self.end - self.start
+    }
 }
 
 /// What a transition does besides its code.
@@ -217,6 +221,8 @@ pub(crate) struct Place {
     /// Its transitions, in Spin's order: an index range of [`Program::trans`].
     pub(crate) first: u32,
     pub(crate) last: u32,
+    /// Instructions of all of them together.
+    pub(crate) work: u32,
     /// A process may stay here for ever: `end` label, or the end of the body.
     pub(crate) valid_end: bool,
     pub(crate) progress: bool,

@@ -186,7 +186,7 @@ impl<'p> System<'p> {
             return false;
         }
         let place = &program.procs[ty].places[location(program, current, base)];
-        if !self.machine.spend(place.last - place.first) {
+        if !self.machine.spend(place.work) {
             return false;
         }
         let (mut moved, mut any, mut escape) = (false, false, 0);

@@ -254,7 +254,6 @@ impl<'p> Machine<'p> {
             return Ok(());
         }
         let (mut at, end) = (code.start as usize, code.end as usize);
-        self.work = self.work.saturating_add(code.end - code.start);
         let (mut rounds, mut seen) = (0, None);
         while at < end {
             let op = program.ops[at];

@@ -295,6 +295,10 @@ impl<'a> Lowerer<'a> {
             places.push(Place {
                 first,
                 last: self.trans.len() as u32,
+                work: self.trans[first as usize..]
+                    .iter()
+                    .map(|trans| 1 + trans.guard.len() + trans.effect.len())
+                    .fold(0, u32::saturating_add),
                 valid_end: element == graph.end || has("end"),
                 progress: has("progress"),
                 is_end: element == graph.end,
