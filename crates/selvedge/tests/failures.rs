@@ -579,8 +579,8 @@ fn a_daemon_that_sleeps_for_ever_is_no_livelock() {
     }
 }
 
-/// What such a thread does before main has ended is checked; and main that waits for one, or a thread that yields for ever,
-/// is a livelock.
+/// What such a thread does before main has ended is checked. Main that waits for one does not end, and a thread that yields for
+/// ever is a livelock.
 #[test]
 fn a_daemon_is_checked_while_main_runs() {
     let found = |main_waits: bool, rests: fn(), most: usize| {
@@ -598,12 +598,13 @@ fn a_daemon_is_checked_while_main_runs() {
                 daemon.join().unwrap();
             }
         });
-        violation(&outcome).kind
+        outcome.violation().map(|violation| violation.kind)
     };
     let sleeps = || thread::sleep(Duration::from_secs(1));
-    assert_eq!(found(false, sleeps, 0), ViolationKind::Assertion);
-    assert_eq!(found(true, sleeps, 1), ViolationKind::Livelock);
-    assert_eq!(found(false, thread::yield_now, 1), ViolationKind::Livelock);
+    assert_eq!(found(false, sleeps, 0), Some(ViolationKind::Assertion));
+    // Time passes: it is not the same state that comes back.
+    assert_eq!(found(true, sleeps, 1), None);
+    assert_eq!(found(false, thread::yield_now, 1), Some(ViolationKind::Livelock));
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub struct Limits {
     /// The fair bound counts yields for all statements of a kind together: what runs the program interprets its statements,
     /// so that those of a kind yield at one place.
     pub one_place: bool,
+    /// A writer that waits for a reader-writer lock keeps no reader out.
+    pub readers_first: bool,
     /// Executions with more spurious wakeups, or more spurious failures of weak exchanges.
     pub spurious: u32,
 }
@@ -37,6 +39,7 @@ impl Limits {
         executions: 10_000,
         race_mode: false,
         one_place: false,
+        readers_first: false,
         spurious: 0,
     };
 }
@@ -131,7 +134,9 @@ pub fn enumerate(program: &Program, limits: Limits) -> Option<Enumeration> {
         nodes: 0,
     };
     let start = Here { last: None, preemptions: 0, delays: 0, switches: 0, yields: BTreeMap::new() };
-    walk.go(&Machine::new(program, limits.race_mode, limits.spurious), &start).then_some(walk.found)
+    let machine =
+        Machine::new(program, limits.race_mode, limits.spurious).readers_first(limits.readers_first);
+    walk.go(&machine, &start).then_some(walk.found)
 }
 
 struct Walk {
@@ -246,7 +251,8 @@ impl Walk {
     /// Whether the state at the end of the schedule is one that the program was in before, and every thread that could run in between
     /// has, without a choice of values.
     fn goes_in_a_circle(&self, program: &Program) -> bool {
-        let mut machine = Machine::new(program, self.limits.race_mode, self.limits.spurious);
+        let Limits { race_mode, spurious, readers_first, .. } = self.limits;
+        let mut machine = Machine::new(program, race_mode, spurious).readers_first(readers_first);
         let mut visited = Vec::new();
         let mut decisions = self.schedule.iter().copied().peekable();
         while let Some(Decision::Thread(thread)) = decisions.next() {

@@ -145,6 +145,8 @@ pub struct Machine<'p> {
     failure: Option<End>,
     raced: bool,
     accesses: Vec<Local>,
+    /// A writer that waits keeps no reader out.
+    readers_first: bool,
 }
 
 /// Who has a reader-writer lock.
@@ -252,6 +254,7 @@ impl<'p> Machine<'p> {
     pub fn new(program: &'p Program, race_mode: bool, spurious: u32) -> Self {
         let count = program.objects();
         let mut machine = Machine {
+            readers_first: false,
             program,
             race_mode,
             spurious,
@@ -291,6 +294,12 @@ impl<'p> Machine<'p> {
 
     pub(crate) fn program(&self) -> &'p Program {
         self.program
+    }
+
+    /// Whether a writer that waits keeps no reader out, as is so with the C library's usual locks.
+    #[must_use]
+    pub fn readers_first(self, readers_first: bool) -> Self {
+        Machine { readers_first, ..self }
     }
 
     /// How many threads there are or were.
@@ -336,6 +345,7 @@ impl<'p> Machine<'p> {
             Next::Statement => match self.statement(thread) {
                 Statement::Lock(m) => self.mutexes[m].is_none(),
                 Statement::ReadLock(l) => self.rwlocks[l].lets_readers_in(),
+                Statement::WriteLock(l) if self.readers_first => self.rwlocks[l].is_free(),
                 Statement::WriteLock(l) => !self.rwlocks[l].writer,
                 Statement::Park => state.token || self.is_surprised(thread),
                 Statement::Join(body) => {
@@ -404,7 +414,10 @@ impl<'p> Machine<'p> {
                 Statement::ReadLock(l) => {
                     (Some((Object::RwLock(l), Until::Clear(WRITER | WAITERS))), false, false)
                 }
-                Statement::WriteLock(l) => (Some((Object::RwLock(l), Until::Clear(WRITER))), false, false),
+                Statement::WriteLock(l) => {
+                    let closed_by = if self.readers_first { u64::MAX } else { WRITER };
+                    (Some((Object::RwLock(l), Until::Clear(closed_by))), false, false)
+                }
                 Statement::Park | Statement::ParkTimeout if self.is_surprised(thread) => (None, true, true),
                 Statement::Park => (Some((Object::Token(body), Until::Set(1))), false, false),
                 Statement::ParkTimeout => (Some((Object::Token(body), Until::Set(1))), false, true),

@@ -168,7 +168,6 @@ fn every_signal_ends_an_executable() {
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
-#[ignore = "the default search looks at the flag too rarely: it takes up to some seconds"]
 fn every_signal_ends_an_executable_on_two_cores() {
     if !crate::native::has_gcc("every_signal_ends_an_executable_on_two_cores") {
         return;
@@ -229,7 +228,6 @@ fn every_signal_ends_a_rust_program() {
 }
 
 #[test]
-#[ignore = "the default search looks at the flag too rarely: it takes up to some seconds"]
 fn every_signal_ends_the_default_search_of_a_rust_program() {
     rust("signals-rust-default", "cb-por");
 }

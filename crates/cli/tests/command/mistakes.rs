@@ -34,7 +34,7 @@ fn mistakes_are_explained() {
         (vec!["check", "examples/holds.rs", "--jobs", "2"], "--jobs is not an option for Rust files"),
         (vec!["check", "examples/holds.rs", "--time", "soon"], "such as 30s"),
         (vec!["check", "examples/holds.rs", "--memory", "lots"], "such as 4G"),
-        (vec!["check", "examples/holds.rs", "--memory", "4G"], "--memory is not an option for Rust files"),
+        (vec!["check", "examples/holds.rs", "--store", "exact"], "--store is not an option for Rust files"),
         (vec!["check", "examples/holds.rs", "--contexts", "4"], "--contexts is not an option for Rust files"),
         (
             vec!["check", "examples/holds.rs", "--strategy", "best"],

@@ -115,7 +115,7 @@ fn a_token_replays_an_execution() {
     // A trace knows what the search has ruled out.
     let trace = folder.join("trace.json");
     run(&["check", program, "--trace", trace.to_str().unwrap()], 1);
-    let again = run(&["replay", trace.to_str().unwrap()], 1);
+    let again = run(&["replay", trace.to_str().unwrap(), "--", program], 1);
     let below = "Below it: every execution with at most 0 preemptions has been checked";
     assert!(seen.out.contains(below) && again.out.contains(below), "{again:?}");
     let seen = run(&["check", program, "--replay", "1AAAAAAAA"], 2);

@@ -67,6 +67,7 @@ fn verify(interpreter: &Path, program: &Program, mode: Mode) -> bool {
         executions: 150,
         race_mode,
         one_place: true,
+        readers_first: true,
         spurious,
         ..Limits::NONE
     };

@@ -157,7 +157,7 @@ pub(super) struct Budget {
     pub(super) executions: u64,
     most_executions: Option<u64>,
     memory_limit: Option<u64>,
-    /// Nothing was looked at yet.
+    /// The memory in use was not asked for yet.
     is_first: bool,
     pub(super) deadline: Deadline,
     /// When the clock was last read, and how many steps had been taken then.
@@ -169,6 +169,8 @@ pub(super) struct Budget {
 impl Budget {
     /// To read the clock takes as long as some steps do: it is read once in so many.
     const STEPS: u64 = 256;
+    /// The memory in use is first asked for after so many executions.
+    const FIRST: u64 = 16;
     /// If these took longer than this, it is read after each execution.
     const SLOW: Duration = Duration::from_millis(20);
 
@@ -211,12 +213,13 @@ impl Budget {
         self.is_slow = now - before > Self::SLOW;
         self.read = (now, steps);
         let is_due = now - self.reported >= Duration::from_millis(100);
-        if let Some(limit) = self.memory_limit.filter(|_| is_due || self.is_first)
+        if let Some(limit) =
+            self.memory_limit.filter(|_| is_due || self.is_first && self.executions >= Self::FIRST)
             && memory::resident().is_some_and(|resident| resident > limit)
         {
             return Some(format!("the memory limit of {} was reached", memory::size(limit)));
         }
-        self.is_first = false;
+        self.is_first &= self.executions < Self::FIRST;
         if is_due {
             self.reported = now;
             progress(&Progress { bound, executions: self.executions, elapsed: now - self.began });
