@@ -1,18 +1,25 @@
 //! The default ends on programs with many threads. It walked through every state of an execution before: 12 threads with a
 //! lock each took seconds, and 40 never ended.
 
-use selvedge_core::Outcome;
-use selvedge_stateless::strategy::{Named, Parameters};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use selvedge_core::{Outcome, Verdict};
+use selvedge_stateless::strategy::{CbPor, Named, Parameters};
 use selvedge_stateless::{Settings, explore};
 use selvedge_testgen::{Interpreter, Program};
 
 /// Main creates so many threads with this body, in which `#` is the number of the thread, and `%` that of its pair.
-fn check(threads: usize, body: &str, told: &Parameters) -> Outcome {
+fn program(threads: usize, body: &str) -> Program {
     let spawns: Vec<String> = (1..=threads).map(|thread| format!("spawn {thread}")).collect();
     let body = |thread: usize| body.replace('#', &thread.to_string()).replace('%', &(thread / 2).to_string());
     let bodies: Vec<String> = (1..=threads).map(body).collect();
-    let program: Program = format!("{} | {}", spawns.join("; "), bodies.join(" | ")).parse().unwrap();
-    let interpreter = Interpreter::new(program);
+    format!("{} | {}", spawns.join("; "), bodies.join(" | ")).parse().unwrap()
+}
+
+/// What the default finds in it.
+fn check(threads: usize, body: &str, told: &Parameters) -> Outcome {
+    let interpreter = Interpreter::new(program(threads, body));
     let strategy = Named::default();
     let settings = strategy.settings(told, Settings::default());
     explore(&interpreter, strategy.algorithm(told).as_mut(), &settings, &mut |_| ()).unwrap()
@@ -48,5 +55,25 @@ fn a_search_that_changes_its_strategy_keeps_its_answer() {
         assert_eq!(distinct, Some(1 << 5), "{outcome:?}");
         let failing = check(12, "add 0; assert-not 3; lock #; unlock #; lock #; unlock #", &told);
         assert_eq!(failing.violation().map(|violation| violation.preemptions), Some(0));
+    }
+}
+
+/// `Mark` walks through exponentially many states here, between two executions, and is not limited: only the deadline ends it.
+#[test]
+fn a_search_ends_in_the_middle_of_what_it_looks_at() {
+    static INTERRUPT: AtomicBool = AtomicBool::new(true);
+    let interpreter = Interpreter::new(program(40, "lock #; unlock #; lock #; unlock #"));
+    let over = Settings { time_limit: Some(Duration::from_millis(200)), ..Settings::default() };
+    let interrupted = Settings { interrupt: Some(&INTERRUPT), ..Settings::default() };
+    for (settings, reason) in
+        [(over, "the time limit of 200ms was reached"), (interrupted, "it was interrupted")]
+    {
+        for mut strategy in
+            [CbPor::new(Some(2), Some(1)), CbPor::new(None, Some(1)), CbPor::new(Some(2), Some(1)).all()]
+        {
+            let outcome = explore(&interpreter, &mut strategy, &settings, &mut |_| ()).unwrap();
+            let Verdict::Inconclusive(gap) = &outcome.verdict else { panic!("{outcome:?}") };
+            assert_eq!(gap.reason, reason);
+        }
     }
 }
