@@ -465,6 +465,14 @@ fn searches_agree_with_brute_force_on_generated_models() {
             );
             let within = truth.violation.is_some_and(|n| n <= bound);
             assert_eq!(figure_3.outcome.violation().is_some(), within, "{seed} bound {bound}\n{text}");
+            let hashes = run(&Options { store: StoreKind::HashCompact, ..at.clone() });
+            assert_eq!(
+                (hashes.outcome.violation().is_some(), hashes.outcome.statistics.states),
+                (within, Some(states as u64)),
+                "{seed} hashes, bound {bound}\n{text}"
+            );
+            let hashes = run(&Options { store: StoreKind::HashCompact, reduce: true, ..at.clone() });
+            assert!(hashes.outcome.violation().is_some() || !within, "{seed} reduced hashes {bound}\n{text}");
             // Figure 5 may find more than its bound promises, never less.
             let figure_5 = run(&Options { reduce: true, ..at.clone() });
             assert!(

@@ -54,24 +54,30 @@ impl Lossy {
             && Vec::<u64>::new().try_reserve_exact(words).is_ok()
     }
 
-    /// Adds a state together with a number (0, or a count of preemptions). Whether it seems new.
-    pub(crate) fn insert(&mut self, state: &[u8], extra: u32) -> bool {
-        let first = hash(state) ^ u64::from(extra).wrapping_mul(0xA24B_AED4_963E_E407).rotate_left(20);
+    /// Adds a state together with a number. Whether it seems new.
+    pub(crate) fn insert(&mut self, state: &[u8], extra: u64) -> bool {
+        let first = name(state, extra);
         match self {
             Lossy::HashCompact(set) => set.insert(first),
             Lossy::Bitstate { bits, functions, set } => {
-                let step = rehash(first, state);
-                let mask = (bits.len() as u64 * 64) - 1;
-                let (mut place, mut new) = (first, false);
-                for _ in 0..*functions {
-                    let bit = place & mask;
-                    let (word, flag) = ((bit / 64) as usize, 1_u64 << (bit % 64));
+                let mut new = false;
+                for (word, flag) in places(bits.len(), *functions, first, state) {
                     new |= bits[word] & flag == 0;
                     *set += u64::from(bits[word] & flag == 0);
                     bits[word] |= flag;
-                    place = place.wrapping_add(step);
                 }
                 new
+            }
+        }
+    }
+
+    /// Whether a state seems to be there with this number.
+    pub(crate) fn contains(&self, state: &[u8], extra: u64) -> bool {
+        let first = name(state, extra);
+        match self {
+            Lossy::HashCompact(set) => set.contains(&first),
+            Lossy::Bitstate { bits, functions, .. } => {
+                places(bits.len(), *functions, first, state).all(|(word, flag)| bits[word] & flag != 0)
             }
         }
     }
@@ -99,6 +105,18 @@ impl Lossy {
             }
         }
     }
+}
+
+/// A hash of a state together with a number.
+fn name(state: &[u8], extra: u64) -> u64 {
+    hash(state) ^ extra.wrapping_mul(0xA24B_AED4_963E_E407).rotate_left(20)
+}
+
+/// The bits for what has this name: words of an array of this length, and flags in them.
+fn places(words: usize, functions: u32, name: u64, state: &[u8]) -> impl Iterator<Item = (usize, u64)> {
+    let (step, mask) = (rehash(name, state), words as u64 * 64 - 1);
+    let place = move |n: u32| name.wrapping_add(step.wrapping_mul(n.into())) & mask;
+    (0..functions).map(place).map(|bit| ((bit / 64) as usize, 1_u64 << (bit % 64)))
 }
 
 #[cfg(test)]
