@@ -41,7 +41,7 @@ pub struct Options {
     pub claims: Claims,
     /// Bytes that the search may use.
     pub memory: Option<u64>,
-    /// Time that it may take, from `started`, or else from when [`check`](crate::check) is called.
+    /// Time that it may take, from `started`, or else from when [`check`](crate::check()) is called.
     pub time: Option<Duration>,
     /// When the time began to run: where the model was read in it too.
     pub started: Option<Instant>,
