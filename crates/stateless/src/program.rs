@@ -219,7 +219,7 @@ pub enum Event {
 }
 
 /// Something that happened within a step, between two scheduling points.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalEvent {
     /// The thread created this thread. Creating a thread commutes with whatever other threads do, so it is
     /// no scheduling point; and the new thread has run up to its first visible operation.

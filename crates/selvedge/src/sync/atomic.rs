@@ -362,6 +362,22 @@ macro_rules! atomic {
                 self.outside.get_mut()
             }
 
+            /// Gives the value, which nobody else can have, to `change`.
+            pub fn with_mut<R>(&mut self, change: impl FnOnce(&mut $value) -> R) -> R {
+                change(self.get_mut())
+            }
+
+            /// The value, read as by a load that is relaxed. In a check this is a step; that another thread stores
+            /// meanwhile is not reported, only what it leads to.
+            ///
+            /// # Safety
+            /// No other thread may store meanwhile.
+            #[inline(always)]
+            #[track_caller]
+            pub unsafe fn unsync_load(&self) -> $value {
+                self.load(Ordering::Relaxed)
+            }
+
             /// Takes the value out.
             pub fn into_inner(mut self) -> $value {
                 self.settle();
