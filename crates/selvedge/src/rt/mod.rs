@@ -186,6 +186,11 @@ pub fn in_check() -> bool {
     exploring().is_some()
 }
 
+/// The number of the execution that the caller runs in.
+pub(crate) fn stamp() -> Option<u64> {
+    exploring().map(|handle| handle.get().stamp)
+}
+
 fn set_current(runtime: *mut Runtime) {
     CURRENT.set(runtime);
 }

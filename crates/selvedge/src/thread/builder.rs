@@ -83,7 +83,7 @@ impl Builder {
             return Ok(Inner::Outside(handle, thread));
         };
         // SAFETY: as this function's.
-        Ok(unsafe { self.spawn_controlled(handle, f) })
+        Ok(unsafe { self.spawn_controlled(handle, None, f) })
     }
 
     /// Creates a thread of a check, which may take what is not `Send`: all threads of a check run on one OS thread.
@@ -98,16 +98,18 @@ impl Builder {
     {
         let handle = rt::current().expect("only in a check can a thread take what is not `Send`");
         // SAFETY: the closure and its result are 'static.
-        JoinHandle(unsafe { self.spawn_controlled(handle, f) })
+        JoinHandle(unsafe { self.spawn_controlled(handle, Some(handle.get().stamp), f) })
     }
 
+    /// Creates a thread whose result is dropped only in the execution `home`, if that is given.
+    ///
     /// # Safety
-    /// As for `spawn_unchecked`.
-    unsafe fn spawn_controlled<F, T>(self, handle: Handle, f: F) -> Inner<T>
+    /// As for `spawn_unchecked`; what is not `Send` needs a `home`.
+    unsafe fn spawn_controlled<F, T>(self, handle: Handle, home: Option<u64>, f: F) -> Inner<T>
     where
         F: FnOnce() -> T,
     {
-        let packet = Packet::new();
+        let packet = Packet::new(home);
         let result = packet.clone();
         let main = move || rt::body(f, |value| result.put(value));
         // SAFETY: as this function's; and a coroutine that is torn down is unwound before its creator's.
