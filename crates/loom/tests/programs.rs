@@ -321,6 +321,42 @@ fn a_cell_that_is_published_before_it_is_made() {
 }
 
 #[test]
+fn a_load_that_is_not_synchronised() {
+    // Whichever of the two comes first.
+    let program = |late: bool| {
+        let count = Arc::new(AtomicUsize::new(0));
+        let other = count.clone();
+        let thread = thread::spawn(move || other.store(1, SeqCst));
+        if !late {
+            thread.join().unwrap();
+            // SAFETY: the thread that stores has ended.
+            return assert_eq!(unsafe { count.unsync_load() }, 1);
+        }
+        // SAFETY: that nobody stores meanwhile is what is checked.
+        _ = unsafe { count.unsync_load() };
+        thread.join().unwrap();
+    };
+    check(program, "data race on atomic");
+    check(
+        |fault| {
+            let shared = Arc::new((AtomicUsize::new(0), AtomicBool::new(false)));
+            let other = shared.clone();
+            let thread = thread::spawn(move || {
+                // Once it has been stored, and published or not, before.
+                other.0.fetch_add(1, Relaxed);
+                other.1.store(true, if fault { Relaxed } else { Release });
+            });
+            if shared.1.load(Acquire) {
+                // SAFETY: as above.
+                assert_eq!(unsafe { shared.0.unsync_load() }, 1);
+            }
+            thread.join().unwrap();
+        },
+        "data race on atomic",
+    );
+}
+
+#[test]
 fn a_condition_variable_and_a_lock() {
     check(
         |fault| {

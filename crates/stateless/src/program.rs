@@ -233,6 +233,8 @@ pub enum LocalEvent {
     Read(ObjectId, Site),
     /// A tracked cell was written.
     Write(ObjectId, Site),
+    /// An atomic was read without synchronisation, so that it must not be stored to meanwhile.
+    Unsync(ObjectId, Site),
     /// What the thread has done is published through the object, after what others published.
     Release(ObjectId),
     /// What was published through the object is now behind the thread.

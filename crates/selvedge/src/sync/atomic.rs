@@ -367,15 +367,22 @@ macro_rules! atomic {
                 change(self.get_mut())
             }
 
-            /// The value, read as by a load that is relaxed. In a check this is a step; that another thread stores
-            /// meanwhile is not reported, only what it leads to.
+            /// The value, read as by a load that is relaxed. In a check a store by another thread that is not ordered
+            /// before or after it is a data race.
             ///
             /// # Safety
             /// No other thread may store meanwhile.
             #[inline(always)]
             #[track_caller]
             pub unsafe fn unsync_load(&self) -> $value {
-                self.load(Ordering::Relaxed)
+                let value = self.load(Ordering::Relaxed);
+                if let Some(handle) = rt::current() {
+                    let runtime = handle.get();
+                    if let Some(object) = self.slot.get(runtime.stamp) {
+                        runtime.event(LocalEvent::Unsync(object, rt::site_of(Some(Location::caller()))));
+                    }
+                }
+                value
             }
 
             /// Takes the value out.
