@@ -200,6 +200,34 @@ mod tests {
     }
 
     #[test]
+    fn a_search_that_was_ended_says_what_it_completed() {
+        let ended_after = |executions| {
+            let outcome = Checker::new().unbounded().max_executions(executions).explore(|| {
+                let count = crate::sync::Arc::new(crate::sync::atomic::AtomicUsize::new(0));
+                // Whichever of them goes first, when the main thread waits, no preemption is spent.
+                let threads = [(); 3].map(|()| {
+                    let count = count.clone();
+                    crate::thread::spawn(move || {
+                        (0..3).for_each(|_| _ = count.fetch_add(1, crate::sync::atomic::Ordering::SeqCst));
+                    })
+                });
+                threads.into_iter().for_each(|thread| thread.join().unwrap());
+            });
+            match outcome.verdict {
+                Verdict::Inconclusive(gap) => not_finished(&gap),
+                verdict => panic!("{verdict:?}"),
+            }
+        };
+        let early = ended_after(1);
+        assert!(early.contains("the limit of 1 executions was reached; not even"), "{early}");
+        let later = ended_after(20);
+        assert!(
+            later.contains("before that, every execution with at most 0 preemptions has been checked"),
+            "{later}"
+        );
+    }
+
+    #[test]
     fn what_is_no_number_is_named() {
         for name in
             ["LOOM_MAX_PREEMPTIONS", "LOOM_MAX_DURATION", "LOOM_MAX_BRANCHES", "LOOM_MAX_PERMUTATIONS"]

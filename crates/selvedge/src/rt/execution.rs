@@ -351,7 +351,7 @@ impl Execution for ClosureExecution<'_> {
 fn leaks(runtime: &Runtime) -> Option<Stop> {
     let alive: Vec<_> = runtime.owned.iter().flatten().collect();
     let (_, first) = alive.first().filter(|_| runtime.options.check_leaks)?;
-    let mut message = format!("{} of the things made in this execution are never freed:", alive.len());
+    let mut message = String::from("made in this execution, and never freed:");
     for (what, place) in &alive {
         message.push_str(&format!("\n  {what} at {}", describe::location(place)));
     }
