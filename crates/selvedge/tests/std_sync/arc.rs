@@ -311,20 +311,20 @@ fn what_is_freed_with_a_static_or_a_thread_is_no_leak() {
 
 #[test]
 fn what_std_has_can_be_taken_over_whatever_its_layout() {
-    struct Drops(std::rc::Rc<std::cell::Cell<u32>>);
+    struct Drops(std::sync::Arc<std::sync::atomic::AtomicU32>);
     impl Drop for Drops {
         fn drop(&mut self) {
-            self.0.set(self.0.get() + 1);
+            self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         }
     }
     #[repr(align(128))]
     struct Aligned(u8);
 
-    let drops = std::rc::Rc::new(std::cell::Cell::new(0));
+    let drops = std::sync::Arc::<std::sync::atomic::AtomicU32>::default();
     drop(Arc::from_std(std::sync::Arc::new(Drops(drops.clone()))));
     let slice: std::sync::Arc<[Drops]> = [Drops(drops.clone()), Drops(drops.clone())].into();
     assert_eq!(Arc::from_std(slice).len(), 2);
-    assert_eq!(drops.get(), 3);
+    assert_eq!(drops.load(std::sync::atomic::Ordering::SeqCst), 3);
 
     let aligned = Arc::from_std(std::sync::Arc::new(Aligned(3)));
     assert_eq!((aligned.0, Arc::as_ptr(&aligned) as usize % 128), (3, 0));
