@@ -233,7 +233,7 @@ impl Checker {
         Checker { allow_races: true, ..self }
     }
 
-    /// Makes it a violation when an [`Arc`](crate::sync::Arc) is never freed.
+    /// Makes it a violation when an [`Arc`](crate::sync::Arc), or memory of [`alloc`](crate::alloc), is never freed.
     pub fn check_leaks(self) -> Self {
         Checker { check_leaks: true, ..self }
     }
@@ -319,6 +319,18 @@ impl Checker {
     where
         F: Fn() + Send + Sync + 'static,
     {
+        let _ = self.verify(f);
+    }
+
+    /// As [`check`](Checker::check), and returns the outcome of one that passes: what it has ruled out.
+    ///
+    /// # Panics
+    /// As `check`.
+    #[track_caller]
+    pub fn verify<F>(self, f: F) -> Outcome
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
         let read = Environment::read().and_then(|environment| Ok((self.with(&environment)?, environment)));
         let (checker, environment) = match read {
             Ok(read) => read,
@@ -338,7 +350,7 @@ impl Checker {
             Verdict::Inconclusive(_) => !allow || progress::interrupted(),
         };
         if !fails {
-            return;
+            return outcome;
         }
         if quiet {
             panic!("{subject} is violated, or was not checked to the end");
@@ -446,6 +458,7 @@ impl Checker {
         let options = Options {
             race_mode: self.race_mode,
             allow_thread_panics: self.allow_thread_panics,
+            allow_races: self.allow_races,
             check_leaks: self.check_leaks,
             counts_references: false,
             spurious: self.spurious,

@@ -33,12 +33,14 @@
 //! | [`Checker`] | how to check: bounds, strategy, limits; everything can be set from the environment too |
 //! | [`sync`], [`thread`] | locks, channels, atomics, threads |
 //! | [`cell`] | memory whose accesses are checked for data races |
+//! | [`alloc`] | raw memory that must be freed, and once |
 //! | [`future`] | running futures under a check |
 //! | [`time`], [`hint`] | virtual time, spin loops |
 //! | [`choose()`], [`rand`] | choices that are explored |
 
 #![warn(missing_docs)]
 
+pub mod alloc;
 pub mod cell;
 mod checker;
 mod choose;
@@ -55,6 +57,7 @@ pub mod time;
 
 pub use checker::{Checker, check};
 pub use choose::choose;
+pub use rt::in_check;
 pub use selvedge_core::{
     Assumption, AssumptionKind, Assumptions, Bounds, CoverageRow, Gap, Guarantee, Location, Outcome,
     Schedule, Statistics, Step, Trace, Verdict, Violation, ViolationKind,

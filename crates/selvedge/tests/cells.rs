@@ -359,3 +359,82 @@ fn race_mode_explores_the_accesses_themselves() {
     let steps = &violation.trace.steps;
     assert!(steps.iter().any(|step| step.op.contains("read cell")), "{steps:?}");
 }
+
+/// Whether it races when the first thread publishes in the middle of a write, and the other reads or not `until` it is done.
+fn published_early(answered: bool) -> Outcome {
+    Checker::new().explore(move || {
+        let shared = Arc::new((number(), AtomicBool::new(false), AtomicBool::new(false)));
+        let other = shared.clone();
+        let writer = thread::spawn(move || {
+            other.0.0.with_mut(|place| {
+                // SAFETY: threads take turns; that they do so in time is what is checked.
+                unsafe { *place = 1 };
+                other.1.store(true, Ordering::Release);
+                while answered && !other.2.load(Ordering::Acquire) {
+                    thread::yield_now();
+                }
+            });
+        });
+        while !shared.1.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+        shared.0.read();
+        shared.2.store(true, Ordering::Release);
+        writer.join().unwrap();
+    })
+}
+
+#[test]
+fn a_write_lasts_until_its_closure_ends() {
+    for answered in [false, true] {
+        assert!(races(&published_early(answered)), "answered: {answered}");
+    }
+}
+
+#[test]
+fn accesses_that_overlap_name_both_places() {
+    // The read comes after the beginning of the write and before its end, whatever the order of the rest.
+    let outcome = published_early(true);
+    let message = &outcome.violation().expect("they overlap").message;
+    assert_eq!(message.matches("cells.rs").count(), 2, "{message}");
+}
+
+#[test]
+fn a_write_inside_a_read_of_the_same_thread_is_found() {
+    let both = |inner: fn(&Number)| {
+        races(&Checker::new().explore(move || {
+            let number = number();
+            number.0.with(|_| inner(&number));
+        }))
+    };
+    assert!(both(|number| number.write(1)));
+    assert!(!both(|number| _ = number.read()));
+}
+
+#[test]
+fn pointers_are_accesses_for_as_long_as_they_exist() {
+    let outcome = |dropped: bool| {
+        Checker::new().explore(move || {
+            let shared = Arc::new((number(), AtomicBool::new(false)));
+            let other = shared.clone();
+            let writer = thread::spawn(move || {
+                let pointer = other.0.0.mut_ptr();
+                // SAFETY: as in `published_early`.
+                unsafe { *pointer.deref() = 1 };
+                let mut kept = Some(pointer);
+                if dropped {
+                    kept = None;
+                }
+                other.1.store(true, Ordering::Release);
+                drop(kept);
+            });
+            if shared.1.load(Ordering::Acquire) {
+                // SAFETY: as above.
+                assert_eq!(unsafe { *shared.0.0.const_ptr().deref() }, 1);
+            }
+            writer.join().unwrap();
+        })
+    };
+    assert!(!races(&outcome(true)));
+    assert!(races(&outcome(false)));
+}

@@ -686,3 +686,29 @@ fn a_check_runs_the_body_as_often_as_it_says() {
         assert_eq!(runs, said, "body {index}");
     }
 }
+
+/// All threads of a check run on one OS thread; what leaves the check does not.
+#[test]
+fn a_result_that_is_not_send_is_not_dropped_outside_of_its_execution() {
+    struct NotSend(std::sync::Arc<std::sync::atomic::AtomicUsize>, std::marker::PhantomData<*const ()>);
+    impl Drop for NotSend {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    let drops = std::sync::Arc::<std::sync::atomic::AtomicUsize>::default();
+    let kept = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let (counts, keep) = (drops.clone(), kept.clone());
+    let outcome = Checker::new().explore(move || {
+        let value = NotSend(counts.clone(), std::marker::PhantomData);
+        let thread = thread::Builder::new().spawn_in_check(move || value);
+        while !thread.is_finished() {
+            thread::yield_now();
+        }
+        keep.lock().unwrap().push(thread);
+    });
+    assert!(outcome.holds(), "{:?}", outcome.verdict);
+    assert!(!kept.lock().unwrap().is_empty());
+    kept.lock().unwrap().clear();
+    assert_eq!(drops.load(SeqCst), 0);
+}

@@ -510,10 +510,10 @@ impl<E: Execution + ?Sized> Explorer<E> {
         choose: &mut C,
         mut trace: Option<&mut Vec<Step>>,
     ) -> Result<End, Error> {
-        let had_cells = self.has_cells;
+        let looked_for = (self.has_cells, self.races.mixes);
         let end = self.run_once::<RECORDS, _>(prefix, &mut *choose, trace.as_deref_mut());
-        if !had_cells && self.has_cells && end.is_ok() {
-            // The first access to a cell that was ever seen: run this again, with clocks.
+        if self.has_cells && (self.has_cells, self.races.mixes) != looked_for && end.is_ok() {
+            // The first access of its kind that was ever seen: run this again, with clocks.
             if let Some(trace) = trace.as_deref_mut() {
                 trace.clear();
             }

@@ -219,7 +219,7 @@ pub enum Event {
 }
 
 /// Something that happened within a step, between two scheduling points.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalEvent {
     /// The thread created this thread. Creating a thread commutes with whatever other threads do, so it is
     /// no scheduling point; and the new thread has run up to its first visible operation.
@@ -233,6 +233,8 @@ pub enum LocalEvent {
     Read(ObjectId, Site),
     /// A tracked cell was written.
     Write(ObjectId, Site),
+    /// An atomic was read without synchronisation, so that it must not be stored to meanwhile.
+    Unsync(ObjectId, Site),
     /// What the thread has done is published through the object, after what others published.
     Release(ObjectId),
     /// What was published through the object is now behind the thread.

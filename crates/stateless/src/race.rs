@@ -23,6 +23,12 @@ pub(crate) struct Epoch {
     pub(crate) site: Site,
 }
 
+impl Epoch {
+    fn is_before(&self, now: &VectorClock) -> bool {
+        self.clock <= now.get(self.thread)
+    }
+}
+
 /// Two accesses that race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Race {
@@ -39,6 +45,8 @@ pub(crate) struct RaceDetector {
     threads: Vec<ThreadClocks>,
     objects: Vec<ObjectClocks>,
     spare: Vec<VectorClock>,
+    /// Atomics are read without synchronisation: where they are stored to is kept.
+    pub(crate) mixes: bool,
     /// How many steps there were, the one under way included.
     steps: u32,
 }
@@ -62,6 +70,8 @@ struct ObjectClocks {
     messages: VecDeque<VectorClock>,
     write: Option<Epoch>,
     reads: Vec<Epoch>,
+    /// For an atomic, the last store of each thread.
+    stores: Vec<Epoch>,
 }
 
 impl RaceDetector {
@@ -80,6 +90,7 @@ impl RaceDetector {
             }
             object.write = None;
             object.reads.clear();
+            object.stores.clear();
         }
     }
 
@@ -98,7 +109,11 @@ impl RaceDetector {
     #[inline]
     pub(crate) fn step(&mut self, thread: ThreadId, op: &Op, site: Site) -> Option<Race> {
         self.steps += 1;
-        let race = self.operation(thread, op, site);
+        let mut race = self.operation(thread, op, site);
+        let stores = matches!(op.kind, OpKind::Store | OpKind::Rmw | OpKind::CompareExchange);
+        if let Some(atomic) = op.object.filter(|_| self.mixes && stores && op.access == Access::Write) {
+            race = self.store(thread, atomic, site);
+        }
         // What the thread does from here on, before its next operation, is not what it has just published.
         self.threads[thread.index()].now.tick(thread);
         race
@@ -227,6 +242,7 @@ impl RaceDetector {
             }
             LocalEvent::Read(cell, site) => return self.access(thread, cell, site, false),
             LocalEvent::Write(cell, site) => return self.access(thread, cell, site, true),
+            LocalEvent::Unsync(atomic, site) => return self.load_unsynchronised(thread, atomic, site),
             LocalEvent::Release(object) => {
                 self.grow(thread, Some(object));
                 let clocks = &mut self.threads[thread.index()];
@@ -247,12 +263,39 @@ impl RaceDetector {
         None
     }
 
+    fn store(&mut self, thread: ThreadId, atomic: ObjectId, site: Site) -> Option<Race> {
+        let (object, later, now) = self.at(thread, atomic, site);
+        if let Some(read) = object.reads.iter().find(|read| !read.is_before(now)) {
+            return Some(Race {
+                cell: atomic,
+                earlier: *read,
+                earlier_writes: false,
+                later,
+                later_writes: true,
+            });
+        }
+        keep_last(&mut object.stores, later);
+        None
+    }
+
+    fn load_unsynchronised(&mut self, thread: ThreadId, atomic: ObjectId, site: Site) -> Option<Race> {
+        let (object, later, now) = self.at(thread, atomic, site);
+        if let Some(store) = object.stores.iter().find(|store| !store.is_before(now)) {
+            return Some(Race {
+                cell: atomic,
+                earlier: *store,
+                earlier_writes: true,
+                later,
+                later_writes: false,
+            });
+        }
+        keep_last(&mut object.reads, later);
+        None
+    }
+
     fn access(&mut self, thread: ThreadId, cell: ObjectId, site: Site, writes: bool) -> Option<Race> {
-        self.grow(thread, Some(cell));
-        let now = &self.threads[thread.index()].now;
-        let object = &mut self.objects[cell.index()];
-        let later = Epoch { thread, clock: now.get(thread), step: self.steps.saturating_sub(1), site };
-        let before = |epoch: &Epoch| epoch.clock <= now.get(epoch.thread);
+        let (object, later, now) = self.at(thread, cell, site);
+        let before = |epoch: &Epoch| epoch.is_before(now);
         let race = |earlier: Epoch, earlier_writes: bool| {
             Some(Race { cell, earlier, earlier_writes, later, later_writes: writes })
         };
@@ -268,12 +311,30 @@ impl RaceDetector {
             object.reads.clear();
             object.write = Some(later);
         } else {
-            match object.reads.iter_mut().find(|read| read.thread == thread) {
-                Some(read) => *read = later,
-                None => object.reads.push(later),
-            }
+            keep_last(&mut object.reads, later);
         }
         None
+    }
+
+    /// An object, an access to it by this thread now, and what is behind the thread.
+    fn at(
+        &mut self,
+        thread: ThreadId,
+        object: ObjectId,
+        site: Site,
+    ) -> (&mut ObjectClocks, Epoch, &VectorClock) {
+        self.grow(thread, Some(object));
+        let now = &self.threads[thread.index()].now;
+        let epoch = Epoch { thread, clock: now.get(thread), step: self.steps.saturating_sub(1), site };
+        (&mut self.objects[object.index()], epoch, now)
+    }
+}
+
+/// Keeps the last access of each thread.
+fn keep_last(accesses: &mut Vec<Epoch>, last: Epoch) {
+    match accesses.iter_mut().find(|access| access.thread == last.thread) {
+        Some(access) => *access = last,
+        None => accesses.push(last),
     }
 }
 

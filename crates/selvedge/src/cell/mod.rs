@@ -10,4 +10,4 @@ mod plain;
 mod raw;
 
 pub use plain::Cell;
-pub use raw::UnsafeCell;
+pub use raw::{ConstPtr, MutPtr, UnsafeCell};

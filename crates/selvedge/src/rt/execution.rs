@@ -1,5 +1,6 @@
 //! The engine's side of the runtime: a closure as a [`Program`].
 
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
@@ -110,7 +111,9 @@ impl Runtime {
             pulse: program.pulse.clone(),
             references_matter: false,
             leaning: Leaning::default(),
-            arcs: Vec::new(),
+            owned: Vec::new(),
+            allocations: HashMap::new(),
+            under_way: Vec::new(),
             turn: None,
             before: Vec::new(),
         }
@@ -132,7 +135,9 @@ impl Runtime {
         self.time_passes = false;
         self.carried = Carried::default();
         self.leaning = Leaning::default();
-        self.arcs.clear();
+        self.owned.clear();
+        self.allocations.clear();
+        self.under_way.clear();
         self.count_spurious();
     }
 }
@@ -342,13 +347,13 @@ impl Execution for ClosureExecution<'_> {
     }
 }
 
-/// The Arcs that are still alive, where that is asked for.
+/// What is not freed, where that is asked for.
 fn leaks(runtime: &Runtime) -> Option<Stop> {
-    let alive: Vec<_> = runtime.arcs.iter().flatten().collect();
-    let first = alive.first().filter(|_| runtime.options.check_leaks)?;
-    let mut message = format!("{} of the Arcs made in this execution are never freed:", alive.len());
-    for place in &alive {
-        message.push_str(&format!("\n  one made at {}", describe::location(place)));
+    let alive: Vec<_> = runtime.owned.iter().flatten().collect();
+    let (_, first) = alive.first().filter(|_| runtime.options.check_leaks)?;
+    let mut message = String::from("made in this execution, and never freed:");
+    for (what, place) in &alive {
+        message.push_str(&format!("\n  {what} at {}", describe::location(place)));
     }
     Some(Stop {
         kind: StopKind::Violation(ViolationKind::Leak),

@@ -12,6 +12,7 @@
 //! Runtime` is made from the pointer only for a stretch of code that neither suspends, resumes, nor runs
 //! code of the program (a closure, a destructor); no such reference is kept across any of these.
 
+mod access;
 pub(crate) mod boxed;
 mod describe;
 mod execution;
@@ -27,13 +28,17 @@ mod thread;
 mod time;
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::panic::Location;
 
 use corosensei::Yielder;
-use selvedge_core::{Access, ObjectId, Op, OpKind, ThreadId, ThreadSet};
+use selvedge_core::{ObjectId, Op, ThreadId, ThreadSet, ViolationKind};
 pub(crate) use selvedge_stateless::Gate;
 use selvedge_stateless::{LocalEvent, Site, Stop, StopKind};
 
+use crate::alloc::Allocation;
+
+pub(crate) use access::{Lasting, access, begin};
 pub(crate) use describe::{Bits, Show, Value};
 pub(crate) use execution::ClosureProgram;
 pub(crate) use foreign::Mark;
@@ -55,7 +60,9 @@ pub(crate) struct Options {
     pub(crate) race_mode: bool,
     /// A panic that leaves a thread's closure ends only that thread, as in std.
     pub(crate) allow_thread_panics: bool,
-    /// Arcs that are alive at the end are a violation.
+    /// Accesses to tracked cells may race, and overlap.
+    pub(crate) allow_races: bool,
+    /// What is not freed at the end is a violation.
     pub(crate) check_leaks: bool,
     /// Clones and drops of references are steps.
     pub(crate) counts_references: bool,
@@ -131,8 +138,12 @@ pub(crate) struct Runtime {
     pub(crate) references_matter: bool,
     /// What this execution takes for granted.
     pub(crate) leaning: Leaning,
-    /// Arcs that are alive, when leaks are checked: where each was made.
-    pub(crate) arcs: Vec<Option<&'static Location<'static>>>,
+    /// What must be freed before the execution ends, when leaks are checked: what it is, and where it was made.
+    pub(crate) owned: Vec<Option<(&'static str, &'static Location<'static>)>>,
+    /// Memory that the execution has allocated, by address, and where it was freed if it was.
+    pub(crate) allocations: HashMap<usize, Allocation>,
+    /// Accesses to tracked cells that have begun and not ended.
+    under_way: Vec<access::UnderWay>,
     /// Held from the first use of a static to the end of the execution.
     turn: Option<statics::Turn>,
     /// What statics held before this execution.
@@ -162,6 +173,22 @@ pub(crate) fn current() -> Option<Handle> {
 fn exploring() -> Option<Handle> {
     let pointer = CURRENT.get();
     if pointer.is_null() { None } else { Some(Handle(pointer)) }
+}
+
+/// Whether the caller runs in a check, so that the types of this crate are controlled.
+///
+/// ```
+/// assert!(!selvedge::in_check());
+/// selvedge::check(|| assert!(selvedge::in_check()));
+/// ```
+#[must_use]
+pub fn in_check() -> bool {
+    exploring().is_some()
+}
+
+/// The number of the execution that the caller runs in.
+pub(crate) fn stamp() -> Option<u64> {
+    exploring().map(|handle| handle.get().stamp)
 }
 
 fn set_current(runtime: *mut Runtime) {
@@ -323,9 +350,24 @@ impl Handle {
     /// Only while it runs.
     #[cold]
     pub(crate) fn unsupported(self, message: String, site: &'static Location<'static>) -> ! {
+        self.stop(StopKind::Unsupported, message, site)
+    }
+
+    /// Ends the execution: the program does something here that it must not. Only while it runs.
+    #[cold]
+    pub(crate) fn violates(
+        self,
+        kind: ViolationKind,
+        message: String,
+        site: &'static Location<'static>,
+    ) -> ! {
+        self.stop(StopKind::Violation(kind), message, site)
+    }
+
+    fn stop(self, kind: StopKind, message: String, site: &'static Location<'static>) -> ! {
         let runtime = self.get();
         let location = Some(describe::location(site));
-        runtime.stop = Some(Box::new(Stop { kind: StopKind::Unsupported, message, location }));
+        runtime.stop = Some(Box::new(Stop { kind, message, location }));
         self.suspend(runtime.threads[runtime.current.index()].yielder);
         self.abandon()
     }
@@ -460,23 +502,4 @@ impl Runtime {
 /// The place as the engine knows it.
 pub(crate) fn site_of(location: Option<&'static Location<'static>>) -> Site {
     Site(location.map_or(0, |location| std::ptr::from_ref(location) as usize))
-}
-
-/// Stops before an access to a tracked cell in race mode, and notes it otherwise.
-#[inline]
-pub(crate) fn access(slot: &ObjectSlot, writes: bool, site: &'static Location<'static>) {
-    let Some(handle) = current() else { return };
-    let runtime = handle.get();
-    if runtime.phase != Phase::Running {
-        return;
-    }
-    let cell = runtime.object(slot, ObjectKind::Cell, 0);
-    if runtime.options.race_mode {
-        let (kind, access) =
-            if writes { (OpKind::Write, Access::Write) } else { (OpKind::Read, Access::Read) };
-        handle.visible(Op::on(kind, access, cell), site);
-    } else {
-        let site = site_of(Some(site));
-        runtime.event(if writes { LocalEvent::Write(cell, site) } else { LocalEvent::Read(cell, site) });
-    }
 }

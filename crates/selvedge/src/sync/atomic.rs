@@ -362,6 +362,29 @@ macro_rules! atomic {
                 self.outside.get_mut()
             }
 
+            /// Gives the value, which nobody else can have, to `change`.
+            pub fn with_mut<R>(&mut self, change: impl FnOnce(&mut $value) -> R) -> R {
+                change(self.get_mut())
+            }
+
+            /// The value, read as by a load that is relaxed. In a check a store by another thread that is not ordered
+            /// before or after it is a data race.
+            ///
+            /// # Safety
+            /// No other thread may store meanwhile.
+            #[inline(always)]
+            #[track_caller]
+            pub unsafe fn unsync_load(&self) -> $value {
+                let value = self.load(Ordering::Relaxed);
+                if let Some(handle) = rt::current() {
+                    let runtime = handle.get();
+                    if let Some(object) = self.slot.get(runtime.stamp) {
+                        runtime.event(LocalEvent::Unsync(object, rt::site_of(Some(Location::caller()))));
+                    }
+                }
+                value
+            }
+
             /// Takes the value out.
             pub fn into_inner(mut self) -> $value {
                 self.settle();

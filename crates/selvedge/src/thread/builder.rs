@@ -4,7 +4,7 @@ use std::io;
 use std::sync::OnceLock;
 
 use super::handle::{Inner, JoinHandle, Joinable, Packet, Thread};
-use crate::rt;
+use crate::rt::{self, Handle};
 
 /// Creates a thread, as [`std::thread::spawn`].
 ///
@@ -82,13 +82,40 @@ impl Builder {
             let thread = Thread::outside(handle.thread().clone());
             return Ok(Inner::Outside(handle, thread));
         };
-        let packet = Packet::new();
+        // SAFETY: as this function's.
+        Ok(unsafe { self.spawn_controlled(handle, None, f) })
+    }
+
+    /// Creates a thread of a check, which may take what is not `Send`: all threads of a check run on one OS thread.
+    ///
+    /// # Panics
+    /// Outside of a check.
+    #[track_caller]
+    pub fn spawn_in_check<F, T>(self, f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + 'static,
+        T: 'static,
+    {
+        let handle = rt::current().expect("only in a check can a thread take what is not `Send`");
+        // SAFETY: the closure and its result are 'static.
+        JoinHandle(unsafe { self.spawn_controlled(handle, Some(handle.get().stamp), f) })
+    }
+
+    /// Creates a thread whose result is dropped only in the execution `home`, if that is given.
+    ///
+    /// # Safety
+    /// As for `spawn_unchecked`; what is not `Send` needs a `home`.
+    unsafe fn spawn_controlled<F, T>(self, handle: Handle, home: Option<u64>, f: F) -> Inner<T>
+    where
+        F: FnOnce() -> T,
+    {
+        let packet = Packet::new(home);
         let result = packet.clone();
         let main = move || rt::body(f, |value| result.put(value));
         // SAFETY: as this function's; and a coroutine that is torn down is unwound before its creator's.
         let index = unsafe { rt::spawn(handle, self.name, self.stack_size, main) };
         let stamp = handle.get().stamp;
-        Ok(Inner::InCheck(Joinable { handle, index, packet, stamp, thread: OnceLock::new() }))
+        Inner::InCheck(Joinable { handle, index, packet, stamp, thread: OnceLock::new() })
     }
 
     pub(super) fn std(self) -> std::thread::Builder {

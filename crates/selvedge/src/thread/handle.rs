@@ -10,7 +10,11 @@ use selvedge_core::{Access, Op, OpKind, ThreadId as Index};
 use crate::rt::{self, Gate, Handle, Value};
 
 /// What a thread of a check leaves behind for whoever joins it.
-pub(super) struct Packet<T>(UnsafeCell<Option<std::thread::Result<T>>>);
+pub(super) struct Packet<T> {
+    result: UnsafeCell<Option<std::thread::Result<T>>>,
+    /// The execution in which alone the result, which need not be `Send`, may be dropped.
+    home: Option<u64>,
+}
 
 // SAFETY: the thread writes it before it ends and whoever joins reads it after that, once; both run on one
 // OS thread.
@@ -19,18 +23,26 @@ unsafe impl<T> Send for Packet<T> {}
 unsafe impl<T> Sync for Packet<T> {}
 
 impl<T> Packet<T> {
-    pub(super) fn new() -> Arc<Self> {
-        Arc::new(Packet(UnsafeCell::new(None)))
+    pub(super) fn new(home: Option<u64>) -> Arc<Self> {
+        Arc::new(Packet { result: UnsafeCell::new(None), home })
     }
 
     pub(super) fn put(&self, result: std::thread::Result<T>) {
         // SAFETY: only the thread itself puts, before anybody takes.
-        unsafe { *self.0.get() = Some(result) };
+        unsafe { *self.result.get() = Some(result) };
     }
 
     fn take(&self) -> Option<std::thread::Result<T>> {
         // SAFETY: only the one handle takes, after the thread has ended.
-        unsafe { (*self.0.get()).take() }
+        unsafe { (*self.result.get()).take() }
+    }
+}
+
+impl<T> Drop for Packet<T> {
+    fn drop(&mut self) {
+        if self.home.is_some() && self.home != rt::stamp() {
+            std::mem::forget(self.result.get_mut().take());
+        }
     }
 }
 

@@ -289,7 +289,7 @@ fn a_leak_is_reported_on_request() {
     let outcome = Checker::new().check_leaks().explore(body);
     let violation = outcome.violation().expect("a leak");
     assert_eq!(violation.kind, ViolationKind::Leak);
-    assert!(violation.message.starts_with("1 of the Arcs"), "{}", violation.message);
+    assert_eq!(violation.message.matches("an Arc made at").count(), 1, "{}", violation.message);
     assert!(violation.location.as_ref().is_some_and(|location| location.file.ends_with("arc.rs")));
 }
 
@@ -307,4 +307,37 @@ fn what_is_freed_with_a_static_or_a_thread_is_no_leak() {
         let thread = thread::spawn(move || LOCAL.with(|local| **local + *outside));
         assert_eq!(thread.join().unwrap(), 3);
     });
+}
+
+#[test]
+fn what_std_has_can_be_taken_over_whatever_its_layout() {
+    struct Drops(std::sync::Arc<std::sync::atomic::AtomicU32>);
+    impl Drop for Drops {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        }
+    }
+    #[repr(align(128))]
+    struct Aligned(u8);
+
+    let drops = std::sync::Arc::<std::sync::atomic::AtomicU32>::default();
+    drop(Arc::from_std(std::sync::Arc::new(Drops(drops.clone()))));
+    let slice: std::sync::Arc<[Drops]> = [Drops(drops.clone()), Drops(drops.clone())].into();
+    assert_eq!(Arc::from_std(slice).len(), 2);
+    assert_eq!(drops.load(std::sync::atomic::Ordering::SeqCst), 3);
+
+    let aligned = Arc::from_std(std::sync::Arc::new(Aligned(3)));
+    assert_eq!((aligned.0, Arc::as_ptr(&aligned) as usize % 128), (3, 0));
+    drop(Arc::from_std(std::sync::Arc::new(())));
+    let shown: std::sync::Arc<dyn std::fmt::Display> = std::sync::Arc::new(5_u64);
+    assert_eq!(Arc::from_std(shown).to_string(), "5");
+    assert_eq!(&*Arc::from_std(std::sync::Arc::<str>::from("text")), "text");
+}
+
+#[test]
+#[should_panic(expected = "the only reference")]
+fn what_is_shared_cannot_be_taken_over() {
+    let shared = std::sync::Arc::new(1);
+    let _other = shared.clone();
+    drop(Arc::from_std(shared));
 }

@@ -16,7 +16,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
     /// Brings the clocks up to date with the step that was taken, and says whether it raced.
     pub(super) fn follow(&mut self, thread: ThreadId, op: &Op) -> Option<Box<Stop>> {
         let is_access = matches!(op.kind, OpKind::Read | OpKind::Write);
-        let site = if is_access { self.execution.site() } else { Site::default() };
+        let site = if is_access || self.races.mixes { self.execution.site() } else { Site::default() };
         let race = self.races.step(thread, op, site)?;
         self.record.note_race(race.earlier.step);
         Some(Box::new(counterexample::data_race(self, &race)))
@@ -33,6 +33,7 @@ impl<E: Execution + ?Sized> Explorer<E> {
                     self.local_states.spawned(thread, child);
                 }
                 LocalEvent::Read(..) | LocalEvent::Write(..) => is_cell = true,
+                LocalEvent::Unsync(..) => (is_cell, self.races.mixes) = (true, true),
                 _ => {}
             }
             if self.clocks {

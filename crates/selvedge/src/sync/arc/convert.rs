@@ -21,19 +21,59 @@ impl<T> From<T> for Arc<T> {
 impl<T: ?Sized> From<Box<T>> for Arc<T> {
     #[track_caller]
     fn from(value: Box<T>) -> Self {
-        Arc { inner: ManuallyDrop::new(std::sync::Arc::from(with_header(value, Location::caller()))) }
+        let layout = Layout::for_value::<T>(&value);
+        let value: *mut T = Box::into_raw(value);
+        // SAFETY: the value is moved out of the box, whose memory is freed without dropping it.
+        unsafe {
+            let inner = with_header(value, Location::caller());
+            if layout.size() > 0 {
+                dealloc(value.cast::<u8>(), layout);
+            }
+            Arc { inner: ManuallyDrop::new(std::sync::Arc::from(inner)) }
+        }
+    }
+}
+
+impl<T: ?Sized> Arc<T> {
+    /// An Arc of a value that std's has, which may be of a type that has no size, such as a trait object. The value moves:
+    /// pointers to it are left dangling.
+    ///
+    /// # Panics
+    /// When there is another reference to it.
+    ///
+    /// ```
+    /// use selvedge::sync::Arc;
+    ///
+    /// let shape: Arc<dyn Fn(u32) -> u32> = Arc::from_std(std::sync::Arc::new(|side| side * side));
+    /// assert_eq!(shape(3), 9);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn from_std(mut std: std::sync::Arc<T>) -> Self {
+        let value: *const T = std::sync::Arc::get_mut(&mut std)
+            .expect("`Arc::from_std` takes the only reference to a value, and there are others");
+        // SAFETY: nobody else refers to the value, which is moved out here once: what is left is freed as something that
+        // is laid out alike and drops nothing.
+        unsafe {
+            let inner = with_header(value, Location::caller());
+            drop(std::sync::Arc::from_raw(std::sync::Arc::into_raw(std) as *const ManuallyDrop<T>));
+            Arc { inner: ManuallyDrop::new(std::sync::Arc::from(inner)) }
+        }
     }
 }
 
 /// Moves a value behind a header.
-fn with_header<T: ?Sized>(value: Box<T>, site: &'static Location<'static>) -> Box<Inner<T>> {
-    let content = Layout::for_value::<T>(&value);
+///
+/// # Safety
+/// The value must be there, and not be dropped nor used at its old place after.
+unsafe fn with_header<T: ?Sized>(value: *const T, site: &'static Location<'static>) -> Box<Inner<T>> {
+    // SAFETY: the value is there.
+    let content = unsafe { Layout::for_value::<T>(&*value) };
     let (whole, offset) = Layout::new::<Inner<()>>().extend(content).expect("there is room for a header");
     let whole = whole.pad_to_align();
     let header = Inner { slot: ObjectSlot::new(), listed: list(site), value: () };
-    let value: *mut T = Box::into_raw(value);
     // SAFETY: the memory is laid out as `repr(C)` says: the header, which has a size, then the value, which
-    // is moved there; its old place is freed without dropping it. A pointer to the whole has the metadata of
+    // is moved there. A pointer to the whole has the metadata of
     // one to the value, its last field, and begins with the address, as the assertion makes sure.
     unsafe {
         let memory = alloc(whole);
@@ -42,9 +82,6 @@ fn with_header<T: ?Sized>(value: Box<T>, site: &'static Location<'static>) -> Bo
         }
         memory.cast::<Inner<()>>().write(header);
         std::ptr::copy_nonoverlapping(value.cast::<u8>(), memory.add(offset), content.size());
-        if content.size() > 0 {
-            dealloc(value.cast::<u8>(), content);
-        }
         let mut inner = value as *mut Inner<T>;
         (&raw mut inner).cast::<*mut u8>().write(memory);
         assert!(std::ptr::addr_eq(inner, memory), "a pointer begins with the address");

@@ -123,7 +123,7 @@ impl<T: ?Sized> Inner<T> {
     fn unlist(&self, handle: Handle) {
         let runtime = handle.get();
         if let Some(place) = self.listed.get(runtime.stamp) {
-            runtime.arcs[place.index()] = None;
+            runtime.owned[place.index()] = None;
         }
     }
 }
@@ -140,8 +140,8 @@ fn list(site: &'static Location<'static>) -> ObjectSlot {
     if let Some(handle) = running() {
         let runtime = handle.get();
         if runtime.options.check_leaks {
-            listed.set(runtime.stamp, ObjectId::new(runtime.arcs.len() as u32));
-            runtime.arcs.push(Some(site));
+            listed.set(runtime.stamp, ObjectId::new(runtime.owned.len() as u32));
+            runtime.owned.push(Some(("an Arc made", site)));
         }
     }
     listed
