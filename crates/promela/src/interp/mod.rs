@@ -220,6 +220,9 @@ impl<'m> Interpreter<'m> {
             return Err(Trouble::Error("too many processes"));
         }
         let process = &self.model.procs[ty];
+        if args.len() != process.params {
+            return Err(Trouble::Error("a process is run with more or fewer arguments than it has parameters"));
+        }
         let mut locals: Vec<Vec<i32>> = process.locals.iter().map(|var| self.zeros(var)).collect();
         for (index, &value) in args.iter().enumerate() {
             if let Type::Basic(basic) = process.locals[index].ty {
