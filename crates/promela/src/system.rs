@@ -3,10 +3,11 @@
 //! A step here is what Spin stores between: a whole atomic sequence as long as it does not block, both sides
 //! of a rendezvous, and the claim's move before the process's. A handshake is a step of its sender.
 
-use selvedge_explicit::{Fault as FaultId, Successor, Successors, TransitionSystem};
+use selvedge_explicit::{Fault as FaultId, Problem, Successor, Successors, TransitionSystem};
 
 use crate::error::Pos;
 use crate::program::{Kind, Op, Program, Trans};
+use crate::question::Accepts;
 use crate::vm::{Fault, Machine, State, cut, location, set_location, shape_of};
 
 /// One statement executed by one process: the grain of a trace.
@@ -29,6 +30,8 @@ pub(crate) enum Wrong {
     Claim,
     /// No process can move and not all are at a valid end.
     EndState,
+    /// An execution goes on for ever that must not.
+    Cycle,
 }
 
 /// More statements than this in one step are an atomic loop without an end.
@@ -56,6 +59,8 @@ pub(crate) struct System<'p> {
     current: State,
     message: Vec<i32>,
     uses_enabled: bool,
+    /// Whose `accept` labels make a state accepting.
+    pub(crate) accepts: Accepts,
     /// Keep the statements of every step.
     pub(crate) record: bool,
     pub(crate) paths: Vec<Vec<Micro>>,
@@ -75,6 +80,7 @@ impl<'p> System<'p> {
             next: Vec::new(),
             current: Vec::new(),
             message: Vec::new(),
+            accepts: Accepts::Nobody,
             uses_enabled: program.ops.iter().any(|op| matches!(op, Op::Enabled(..))),
             record: false,
             paths: Vec::new(),
@@ -93,6 +99,16 @@ impl<'p> System<'p> {
             self.wrongs.len() - 1
         });
         FaultId(number as u32)
+    }
+
+    /// What a search found.
+    pub(crate) fn wrong_of(&self, problem: Problem) -> Wrong {
+        match problem {
+            Problem::Initial(fault) | Problem::Stuck(fault) | Problem::Step { fault, .. } => {
+                self.wrongs[fault.0 as usize]
+            }
+            Problem::Cycle { .. } => Wrong::Cycle,
+        }
     }
 
     /// Type and place of the process in slot `slot` of the shape (the claim is slot 0).
@@ -669,7 +685,16 @@ impl<'p> System<'p> {
         let mut moved = false;
         for number in place.first..place.last {
             let trans = &program.trans[number as usize];
-            let ok = self.machine.run(program, trans.guard, &mut current, base, 0).is_ok();
+            let result = self.machine.run(program, trans.guard, &mut current, base, 0);
+            if let (Err(fault), true, false) = (result, report, self.machine.stopped) {
+                self.emit_fault(
+                    Wrong::Fault(fault, trans.at),
+                    pid,
+                    &[Micro { pid: CLAIM, trans: number }],
+                    out,
+                );
+            }
+            let ok = result.is_ok();
             let enabled = match trans.kind {
                 Kind::Plain => trans.guard.is_empty() || self.machine.regs[0] != 0,
                 Kind::Else => !moved,
@@ -792,6 +817,10 @@ impl TransitionSystem for System<'_> {
 
     fn stutter(&mut self, state: &[u8], out: &mut Successors) {
         if self.program.claim.is_none() {
+            // An execution that ends at an accept label stays there for ever; elsewhere there is nothing to see.
+            if self.accepting(state) {
+                self.emit(state, 0, 0, &[], out, Pos::default());
+            }
             return;
         }
         let report = self.processes(state) == 0;
@@ -799,6 +828,18 @@ impl TransitionSystem for System<'_> {
         for (next, micro) in moves {
             self.emit(&next, 0, 0, &[micro], out, Pos::default());
         }
+    }
+
+    fn accepting(&self, state: &[u8]) -> bool {
+        let shape = &self.machine.shapes.list[usize::from(shape_of(self.program, state))];
+        let watched = match self.accepts {
+            Accepts::Nobody => 0,
+            Accepts::Claim => 1,
+            Accepts::All => shape.procs.len(),
+        };
+        shape.procs[..watched].iter().any(|&(ty, at)| {
+            self.program.procs[usize::from(ty)].places[location(self.program, state, at as usize)].accept
+        })
     }
 
     fn safe(&mut self, state: &[u8], process: u32) -> bool {

@@ -297,6 +297,7 @@ impl<'a> Lowerer<'a> {
                 last: self.trans.len() as u32,
                 valid_end: element == graph.end || has("end"),
                 progress: has("progress"),
+                accept: has("accept"),
                 is_end: element == graph.end,
                 // Nobody asks where a claim or a trace is.
                 state: if self.process < self.model.procs.len() {
