@@ -97,7 +97,7 @@ pub fn check(
     }
     let merged = options.merges() && !question.is_live() && merge(&mut program);
     let mut system = System::new(&program, &go_on);
-    system.accepts = question.accepts;
+    question.prepare(&mut system);
     let how = selvedge_explicit::Options { cycles: question.is_live(), ..options.explicit() };
     let report = search(&mut system, &how, &mut |now| clock.tell(now));
     let unreached = if report.complete { unreached(&program, &system) } else { Vec::new() };
@@ -134,7 +134,7 @@ pub fn replay(model: &Model, options: &Options, schedule: &Schedule) -> Result<C
     let watch = options.claims != Claims::Ignore;
     let program = lower(question.model.clone(), question.claim, watch, &go_on)?;
     let mut system = System::new(&program, &go_on);
-    system.accepts = question.accepts;
+    question.prepare(&mut system);
     let (problem, states) = crate::trace::run(&mut system, schedule)?;
     let found = selvedge_explicit::Found { problem, states, bound: None };
     let report = Report { found: Some(found), ..Report::default() };

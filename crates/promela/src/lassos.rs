@@ -2,11 +2,14 @@
 //! worked out from the definition, without automata. The other direction is the replay's: what the search shows is a
 //! lasso on which the interpreter finds the formula false.
 
+#[path = "../tests/common/mod.rs"]
+mod common;
+
 use crate::ast::Model;
 use crate::interp::{Interpreter, State};
 use crate::ltl::holds;
 use crate::twin::{Dice, edges, generate, times};
-use crate::{Options, check, parse};
+use crate::{Options, Property, check, parse};
 
 /// A random formula, with its operators in Spin's several spellings. `next` allows X.
 pub(crate) fn formula(dice: &mut Dice, size: u64, next: bool) -> String {
@@ -106,6 +109,84 @@ fn no_short_lasso_violates_what_holds() {
     // Held; violated by longer lassos only; violated by short ones.
     assert!(seen.iter().all(|&count| count > 10) && seen[2] > 100, "{seen:?}");
     println!("{seen:?}");
+}
+
+/// Each model is asked about several formulas, its `accept` labels and progress.
+#[test]
+fn spin_gives_the_same_verdicts_on_generated_models() {
+    if !common::oracles("spin_gives_the_same_verdicts_on_generated_models") {
+        return;
+    }
+    const FORMULAS: usize = 6;
+    let (mut seen, mut unread) = ([[0_u32; 2]; 3], 0);
+    for seed in 0..4 * times() {
+        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5b1a);
+        let labelled = labels(&looping(seed + 5000), &mut dice);
+        let mut text = labelled.clone();
+        for number in 0..FORMULAS {
+            let size = 2 + dice.roll(6);
+            // Spin has this spelling for -f alone.
+            let formula = formula(&mut dice, size, false).replace("/\\", "&&");
+            text += &format!("ltl f{number} {{ {formula} }}\n");
+        }
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut ask = |text: &str, kind: usize, properties: &[String]| {
+            let path = folder.path().join("m.pml");
+            std::fs::write(&path, text).expect("it can be written");
+            let spin = common::ask_spin_for_ever(&path, properties);
+            let spin = spin.unwrap_or_else(|| panic!("Spin gave no answer\n{text}"));
+            let model = parse(text, "m.pml", None, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            for (name, theirs) in properties.iter().zip(spin) {
+                let Some(theirs) = theirs else {
+                    unread += 1;
+                    continue;
+                };
+                let property = match name.as_str() {
+                    "" => Property::Own,
+                    "progress" => Property::Progress,
+                    name => Property::Named(name.to_string()),
+                };
+                let checked = check(&model, &Options { property, ..Options::default() }, &mut |_| true);
+                let outcome = checked.unwrap_or_else(|error| panic!("{name}: {error}\n{text}")).outcome;
+                assert_eq!(outcome.violation().is_some(), theirs, "Spin says {theirs} of '{name}'\n{text}");
+                seen[kind][usize::from(theirs)] += 1;
+            }
+        };
+        // Spin counts `accept` labels of processes for a formula too, so they are asked about apart.
+        let formulas: Vec<String> = (0..FORMULAS).map(|number| format!("f{number}")).collect();
+        ask(&text.replace("accept", "some"), 0, &formulas);
+        ask(&labelled.replace("accept", "some"), 1, &["progress".to_string()]);
+        // With -a, Spin reports no invalid end state: here every place is a valid one.
+        ask(&everywhere_valid(&labelled), 2, &[String::new()]);
+    }
+    let of = |verdict: usize| seen.iter().map(|counts| counts[verdict]).sum::<u32>();
+    assert!(of(0) >= 4 && of(1) >= 4, "{seen:?}");
+    // Spin writes some formulas down in a form that it does not read again.
+    assert!(unread * 5 < seen[0].iter().sum::<u32>(), "{unread} of {seen:?}");
+    println!("{seen:?} {unread}");
+}
+
+/// Marks some statements that begin a line: with `progress` and `accept` labels.
+fn labels(text: &str, dice: &mut Dice) -> String {
+    let mut number = 0;
+    let mut marked = |line: &str| {
+        let own = ["x", "y", "t", "b", "c!", "c?", "e!", "e?", "r!", "r?"]
+            .iter()
+            .any(|word| line.starts_with(word));
+        if !own || dice.roll(4) != 0 {
+            return line.to_string();
+        }
+        number += 1;
+        format!("{}_{number}: {line}", dice.pick(&["progress", "accept"]))
+    };
+    let (head, body) = text.split_once("active").expect("a process starts");
+    let lines: Vec<String> = body.lines().map(&mut marked).collect();
+    format!("{head}active{}\n", lines.join("\n"))
+}
+
+/// A model that cannot end anywhere but where all may: a process that goes on for ever.
+fn everywhere_valid(text: &str) -> String {
+    format!("{text}active proctype Clock() {{ bit z; do :: z = 1 - z od }}\n")
 }
 
 /// A random model whose processes begin again at their end, or end.

@@ -10,6 +10,7 @@ use crate::check::visit;
 use crate::error::{Diagnostic, Error, Pos};
 use crate::ltl::claim;
 use crate::options::{Claims, Options, Property};
+use crate::system::System;
 
 /// Which states are accepting: those in which one of these stands at an `accept` label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +129,12 @@ impl Question {
         self.claim = Some(0);
         self.formula = Some(ltl);
         Ok(())
+    }
+
+    /// Tells a system which executions are wrong.
+    pub(crate) fn prepare(&self, system: &mut System<'_>) {
+        system.accepts = self.accepts;
+        system.stutters = !self.progress;
     }
 
     /// Whether cycles are looked for.

@@ -61,6 +61,8 @@ pub(crate) struct System<'p> {
     uses_enabled: bool,
     /// Whose `accept` labels make a state accepting.
     pub(crate) accepts: Accepts,
+    /// Whether an execution that has ended goes on as it is. One without progress does not, as in Spin.
+    pub(crate) stutters: bool,
     /// Keep the statements of every step.
     pub(crate) record: bool,
     pub(crate) paths: Vec<Vec<Micro>>,
@@ -81,6 +83,7 @@ impl<'p> System<'p> {
             current: Vec::new(),
             message: Vec::new(),
             accepts: Accepts::Nobody,
+            stutters: true,
             uses_enabled: program.ops.iter().any(|op| matches!(op, Op::Enabled(..))),
             record: false,
             paths: Vec::new(),
@@ -816,6 +819,9 @@ impl TransitionSystem for System<'_> {
     }
 
     fn stutter(&mut self, state: &[u8], out: &mut Successors) {
+        if !self.stutters {
+            return;
+        }
         if self.program.claim.is_none() {
             // An execution that ends at an accept label stays there for ever; elsewhere there is nothing to see.
             if self.accepting(state) {

@@ -110,8 +110,9 @@ pub(crate) fn ask_spin_to_depth(path: &Path, depth: u64) -> Option<(Spin, bool)>
 }
 
 /// Asks Spin which properties of a model are violated: each is a name of an `ltl` block, `progress`, or nothing for the
-/// model's own claim or `accept` labels.
-pub(crate) fn ask_spin_for_ever(path: &Path, properties: &[String]) -> Option<Vec<bool>> {
+/// model's own claim or `accept` labels. Of a
+/// formula that Spin does not read there is no answer.
+pub(crate) fn ask_spin_for_ever(path: &Path, properties: &[String]) -> Option<Vec<Option<bool>>> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     std::fs::copy(path, folder.path().join("m.pml")).expect("it can be copied");
     let run = |program: &str, args: &[&str]| {
@@ -139,7 +140,7 @@ pub(crate) fn ask_spin_for_ever(path: &Path, properties: &[String]) -> Option<Ve
             text.lines().find_map(|line| line.split("errors: ").nth(1))?.trim().parse::<u64>().ok()?;
         (!text.contains("max search depth too small")).then_some(errors > 0)
     };
-    properties.iter().map(violated).collect()
+    Some(properties.iter().map(violated).collect())
 }
 
 fn run_spin(path: &Path, optimisations: &[&str], flags: &[&str], depth: u64) -> Option<(Spin, bool)> {
