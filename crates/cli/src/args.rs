@@ -152,6 +152,15 @@ pub(crate) struct Options {
     /// Check without never claims, trace assertions and ltl blocks
     #[arg(long)]
     pub(crate) no_claim: bool,
+    /// Check this ltl block or never claim of the model, not each of them
+    #[arg(long, value_name = "NAME")]
+    pub(crate) ltl: Option<String>,
+    /// Check this formula, written as in an ltl block, not the model's own: '[]<> (x == 1)'
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) formula: Option<String>,
+    /// Look for cycles without progress labels
+    #[arg(long)]
+    pub(crate) progress: bool,
     /// Do not charge a switch out of a cycle (bcs)
     #[arg(long)]
     pub(crate) free_cycles: bool,
@@ -197,7 +206,7 @@ impl Options {
 
     /// The options that matter to a single execution, as words of the command line.
     pub(crate) fn of_an_execution(&self) -> impl Iterator<Item = String> {
-        const MATTER: [&str; 14] = [
+        const MATTER: [&str; 17] = [
             "--race-mode",
             "--allow-races",
             "--goal",
@@ -209,6 +218,9 @@ impl Options {
             "--nondet",
             "--exit-status",
             "--no-claim",
+            "--ltl",
+            "--formula",
+            "--progress",
             "--spurious",
             "-D",
             "-I",
@@ -258,6 +270,9 @@ impl Options {
             flag("--shortest", self.shortest),
             flag("--all-errors", self.all_errors),
             flag("--no-claim", self.no_claim),
+            value("--ltl", &self.ltl),
+            value("--formula", &self.formula),
+            flag("--progress", self.progress),
             flag("--free-cycles", self.free_cycles),
             value("--trail", &self.trail),
             value("--stdin", &self.stdin.as_ref().map(|file| file.display().to_string())),

@@ -25,7 +25,7 @@ pub enum AssumptionKind {
     UnseenMemory,
     /// The store took no two states for one.
     LossyStore,
-    /// Only safety was checked, although the program also asks about infinite executions.
+    /// A question about infinite executions was not checked, although the program asks it.
     SafetyOnly,
 }
 
@@ -105,7 +105,7 @@ impl AssumptionKind {
                 "No two different states were taken for one by the store, which keeps hashes instead of states."
             }
             AssumptionKind::SafetyOnly => {
-                "Nothing is said of infinite executions, although the program marks some as wanted or unwanted."
+                "Infinite executions that the program marks as wanted or unwanted were not all looked for."
             }
         }
     }
@@ -124,7 +124,9 @@ impl AssumptionKind {
             AssumptionKind::UnseenCode => "compile all of the program with `selvedge cc`",
             AssumptionKind::UnseenMemory => "compile the program with `selvedge cc`",
             AssumptionKind::LossyStore => "store states exactly: --store exact",
-            AssumptionKind::SafetyOnly => "liveness is not checked yet; rely on the answer for safety alone",
+            AssumptionKind::SafetyOnly => {
+                "ask about infinite executions too: leave --no-claim out, or give --ltl, --formula or --progress"
+            }
         }
     }
 }

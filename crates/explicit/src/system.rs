@@ -108,6 +108,11 @@ pub trait TransitionSystem {
     /// stutters). Adds those steps; called for states in which no process can move.
     fn stutter(&mut self, state: &[u8], out: &mut Successors);
 
+    /// Whether an execution that comes to this state infinitely often is a violation.
+    fn accepting(&self, _state: &[u8]) -> bool {
+        false
+    }
+
     /// Whether the system was told to stop in the middle of a state: the steps that it gave last are not all.
     fn is_stopped(&self) -> bool {
         false

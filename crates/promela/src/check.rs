@@ -1,25 +1,23 @@
 //! Checking a model: search, counterexample, replay, verdict.
 
 use std::path::Path;
-use std::rc::Rc;
 
 use selvedge_core::{
-    AssumptionKind, Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Remark, RemarkKind,
-    Schedule, Statistics, Verdict, Violation, ViolationKind,
+    AssumptionKind, Assumptions, Bounds, CoverageRow, Gap, Guarantee, Location, Measure, Outcome, Remark,
+    RemarkKind, Schedule, Statistics, Verdict, Violation, ViolationKind,
 };
-use selvedge_explicit::{
-    Found, Problem, Progress, Report, Search, Stop, StoreKind, TransitionSystem as _, search,
-};
+use selvedge_explicit::{Found, Progress, Report, Search, Stop, StoreKind, TransitionSystem as _, search};
 
 use crate::ast::{Model, Seq, StmtKind};
 use crate::clock::Clock;
-use crate::error::{Diagnostic, Error};
+use crate::error::Error;
 use crate::lower::lower;
 use crate::merge::merge;
 use crate::options::{Claims, Options};
 use crate::parser::parse_with;
 use crate::print::Printer;
 use crate::program::Program;
+use crate::question::Question;
 use crate::reading::{MOST_BYTES, Reading};
 use crate::system::{System, Wrong};
 use crate::trace::{Witness, spell_out, witness};
@@ -85,9 +83,10 @@ pub fn check(
 ) -> Result<Checked, Error> {
     let clock = Clock::start(options.started, options.time, progress);
     let go_on = || clock.go_on();
-    let claim = claim_to_check(model, options.claims)?;
+    let question = Question::of(model, options.claims, &options.property)?;
+    question.allows(options)?;
     let watch = options.claims != Claims::Ignore;
-    let mut program = match lower(Rc::new(model.clone()), claim, watch, &go_on) {
+    let mut program = match lower(question.model.clone(), question.claim, watch, &go_on) {
         Err(Error::Stopped) => return Ok(Checked::unsearched(&stopped(options, &clock))),
         program => program?,
     };
@@ -96,15 +95,17 @@ pub fn check(
             "there is not enough memory for the bit array that --store asks for; give a smaller SIZE";
         return Err(Error::Request(reason.to_string()));
     }
-    let merged = options.merges() && merge(&mut program);
+    let merged = options.merges() && !question.is_live() && merge(&mut program);
     let mut system = System::new(&program, &go_on);
-    let report = search(&mut system, &options.explicit(), &mut |now| clock.tell(now));
+    question.prepare(&mut system);
+    let how = selvedge_explicit::Options { cycles: question.is_live(), ..options.explicit() };
+    let report = search(&mut system, &how, &mut |now| clock.tell(now));
     // The clock began to run before the search did.
     let report = Report { elapsed: clock.elapsed(), ..report };
     let unreached = if report.complete { unreached(&program, &system) } else { Vec::new() };
     let truncated = truncated(&program, &system);
     let (errors, coverage) = (report.errors, report.coverage);
-    let (verdict, witness) = verdict(&program, &mut system, &report, options, merged, &clock)?;
+    let (verdict, witness) = verdict(&question, &program, &mut system, &report, options, merged, &clock)?;
     let trail = witness.map(|witness| crate::trail::write(&program, &witness));
     let remarks = remarks(&truncated, &unreached);
     let statistics = Statistics { remarks, ..statistics(&report) };
@@ -127,17 +128,20 @@ impl Checked {
 ///
 /// # Errors
 /// When the schedule does not fit the model, or shows no violation.
-pub fn replay(model: &Model, claims: Claims, schedule: &Schedule) -> Result<Checked, Error> {
+pub fn replay(model: &Model, options: &Options, schedule: &Schedule) -> Result<Checked, Error> {
     let mut always = |_| true;
     let clock = Clock::start(None, None, &mut always);
     let go_on = || clock.go_on();
-    let claim = claim_to_check(model, claims)?;
-    let program = lower(Rc::new(model.clone()), claim, claims != Claims::Ignore, &go_on)?;
+    let question = Question::of(model, options.claims, &options.property)?;
+    let watch = options.claims != Claims::Ignore;
+    let program = lower(question.model.clone(), question.claim, watch, &go_on)?;
     let mut system = System::new(&program, &go_on);
+    question.prepare(&mut system);
     let (problem, states) = crate::trace::run(&mut system, schedule)?;
     let found = selvedge_explicit::Found { problem, states, bound: None };
     let report = Report { found: Some(found), ..Report::default() };
-    let (verdict, witness) = verdict(&program, &mut system, &report, &Options::default(), false, &clock)?;
+    let options = Options { claims: options.claims, ..Options::default() };
+    let (verdict, witness) = verdict(&question, &program, &mut system, &report, &options, false, &clock)?;
     let cuts = witness.iter().flat_map(|witness| &witness.cuts);
     let truncated: Vec<_> = cuts
         .map(|cut| (model.files.location(cut.at), format!("{} becomes {}", cut.value, cut.kept)))
@@ -146,45 +150,6 @@ pub fn replay(model: &Model, claims: Claims, schedule: &Schedule) -> Result<Chec
     let statistics = Statistics { remarks: remarks(&truncated, &[]), ..Statistics::default() };
     let outcome = Outcome { verdict, rows: Vec::new(), statistics };
     Ok(Checked { outcome, unreached: Vec::new(), truncated, errors: 1, coverage: None, trail })
-}
-
-/// Which claim moves along. Liveness questions are refused.
-pub(crate) fn claim_to_check(model: &Model, claims: Claims) -> Result<Option<usize>, Error> {
-    if claims == Claims::Ignore {
-        return Ok(None);
-    }
-    let refuse = |at, what: String| {
-        Err(Error::Unsupported(Diagnostic {
-            location: model.files.location(at),
-            message: format!(
-                "{what} is a question about infinite executions, which Selvedge does not answer yet"
-            ),
-            remedy: Some("check assertions and deadlocks alone with --no-claim".to_string()),
-        }))
-    };
-    if claims == Claims::Check {
-        if let Some(ltl) = model.ltl.first() {
-            return refuse(ltl.at, format!("the property '{}'", ltl.name));
-        }
-        if let Some(claim) = model.claims.first()
-            && accepts(&claim.body)
-        {
-            return refuse(claim.at, "a never claim with accept labels".to_string());
-        }
-    }
-    Ok((!model.claims.is_empty()).then_some(0))
-}
-
-fn accepts(seq: &Seq) -> bool {
-    seq.iter().any(|stmt| {
-        stmt.labels.iter().any(|label| label.starts_with("accept"))
-            || match &stmt.kind {
-                StmtKind::If(options) | StmtKind::Do(options) => options.iter().any(accepts),
-                StmtKind::Atomic(s) | StmtKind::DStep(s) | StmtKind::Block(s) => accepts(s),
-                StmtKind::Unless(a, b) => accepts(a) || accepts(b),
-                _ => false,
-            }
-    })
 }
 
 fn rows(report: &Report) -> Vec<CoverageRow> {
@@ -220,28 +185,13 @@ fn remarks(truncated: &[(Location, String)], unreached: &[(String, Location, Str
     cut.chain(dead).map(|(kind, at, text)| Remark { kind, location: at.clone(), text }).collect()
 }
 
-/// Whether the model asks about infinite executions, which were not checked: with `accept` or `progress` labels, or in a
-/// formula or a claim that was left out.
-fn asks_of_infinite_executions(model: &Model, claims: Claims) -> bool {
-    let mut marked = false;
-    for process in &model.procs {
-        visit(&process.body, &mut |stmt| {
-            marked |=
-                stmt.labels.iter().any(|label| ["accept", "progress"].iter().any(|p| label.starts_with(p)));
-        });
-    }
-    let left_out = claims != Claims::Check
-        && (!model.ltl.is_empty() || model.claims.iter().any(|claim| accepts(&claim.body)));
-    marked || left_out
-}
-
 /// What was exhausted.
-fn guarantee(report: &Report, model: &Model, options: &Options) -> Option<Guarantee> {
-    let bounded = matches!(options.search, Search::Layered | Search::Bcs);
+fn guarantee(report: &Report, question: &Question, options: &Options) -> Option<Guarantee> {
+    let bounded = !question.is_live() && matches!(options.search, Search::Layered | Search::Bcs);
     let bounds = Bounds { preemptions: if bounded { report.finished } else { None }, ..Bounds::default() };
     let lossy = (options.store != StoreKind::Exact).then_some(AssumptionKind::LossyStore);
-    let safety = asks_of_infinite_executions(model, options.claims).then_some(AssumptionKind::SafetyOnly);
-    let assumptions = lossy.into_iter().chain(safety).collect();
+    let mut assumptions: Assumptions = lossy.into_iter().collect();
+    question.left.iter().for_each(|left| assumptions.add(left.clone()));
     (report.complete || bounds.preemptions.is_some()).then_some(Guarantee {
         bounds,
         complete: report.complete,
@@ -250,6 +200,7 @@ fn guarantee(report: &Report, model: &Model, options: &Options) -> Option<Guaran
 }
 
 fn verdict(
+    question: &Question,
     program: &Program,
     system: &mut System<'_>,
     report: &Report,
@@ -258,11 +209,7 @@ fn verdict(
     clock: &Clock<'_>,
 ) -> Result<(Verdict, Option<Witness>), Error> {
     if let Some(found) = &report.found {
-        let wrong = match found.problem {
-            Problem::Initial(fault) | Problem::Stuck(fault) | Problem::Step { fault, .. } => {
-                system.wrongs[fault.0 as usize]
-            }
-        };
+        let wrong = system.wrong_of(found.problem);
         let beyond = match wrong {
             Wrong::Fault(Fault::Limit, _) => {
                 Some("a state has too many processes or channels, or is too large")
@@ -275,11 +222,11 @@ fn verdict(
         if let Some(reason) = beyond {
             let reason = reason.to_string();
             return Ok((
-                Verdict::Inconclusive(Gap { reason, covered: guarantee(report, &program.model, options) }),
+                Verdict::Inconclusive(Gap { reason, covered: guarantee(report, question, options) }),
                 None,
             ));
         }
-        let shown = show(program, system, found, merged, clock);
+        let shown = show(question, program, system, found, merged, clock);
         let witness = match shown {
             // Of what was not shown to its end nothing is said, whatever the reason looks like.
             Err(_) if system.is_stopped() || !clock.go_on() => {
@@ -289,11 +236,11 @@ fn verdict(
             }
             shown => shown?,
         };
-        let violation = violation(program, wrong, &witness, report, options);
+        let violation = violation(question, program, wrong, &witness, report, options);
         return Ok((Verdict::Violated(Box::new(violation)), Some(witness)));
     }
     let gap = |reason: String| {
-        let covered = guarantee(report, &program.model, options);
+        let covered = guarantee(report, question, options);
         Ok((Verdict::Inconclusive(Gap { reason, covered }), None))
     };
     if let Some(stop) = report.stopped {
@@ -304,6 +251,7 @@ fn verdict(
             (Stop::Depth, _, limit) => format!("paths longer than {} steps were cut", limit.unwrap_or(0)),
         };
         return gap(match report.unshown {
+            None if report.unshown_cycle => format!("{stopped} when a cycle was found but not yet shown"),
             None => stopped,
             Some(bound) => {
                 let plural = if bound == 1 { "" } else { "s" };
@@ -319,7 +267,7 @@ fn verdict(
             coverage * 100.0
         ));
     }
-    match guarantee(report, &program.model, options) {
+    match guarantee(report, question, options) {
         Some(guarantee) => Ok((Verdict::Holds(guarantee), None)),
         None => gap("the search did not finish".to_string()),
     }
@@ -327,6 +275,7 @@ fn verdict(
 
 /// The counterexample, told in the model's own steps and replayed.
 fn show(
+    question: &Question,
     program: &Program,
     system: &mut System<'_>,
     found: &Found,
@@ -335,12 +284,12 @@ fn show(
 ) -> Result<Witness, Error> {
     let go_on = || clock.go_on();
     if !merged {
-        return witness(program, system, found, &go_on);
+        return witness(question, program, system, found, &go_on);
     }
     let whole = lower(program.model.clone(), None, false, &go_on)?;
     let mut single = System::new(&whole, &go_on);
     let found = spell_out(program, system, found, &mut single, &go_on)?;
-    witness(&whole, &mut single, &found, &go_on)
+    witness(question, &whole, &mut single, &found, &go_on)
 }
 
 /// Why a check that was told to stop did.
@@ -352,16 +301,17 @@ fn stopped(options: &Options, clock: &Clock<'_>) -> String {
 }
 
 fn violation(
+    question: &Question,
     program: &Program,
     wrong: Wrong,
     witness: &Witness,
     report: &Report,
     options: &Options,
 ) -> Violation {
-    let (kind, message, location) = describe(program, wrong);
+    let (kind, message, location) = describe(question, program, wrong);
     let location = location.or_else(|| witness.trace.steps.last().and_then(|step| step.location.clone()));
     // What was finished before it was found has no more than a bound.
-    let below = guarantee(report, &program.model, options)
+    let below = guarantee(report, question, options)
         .filter(|guarantee| guarantee.bounds.preemptions.is_some())
         .map(|guarantee| Guarantee { complete: false, ..guarantee });
     let message = if message.is_empty() { witness.explanation.clone() } else { message };
@@ -379,12 +329,34 @@ fn violation(
 }
 
 /// The kind of a violation, in words and with its place.
-fn describe(program: &Program, wrong: Wrong) -> (ViolationKind, String, Option<Location>) {
+fn describe(
+    question: &Question,
+    program: &Program,
+    wrong: Wrong,
+) -> (ViolationKind, String, Option<Location>) {
     let files = &program.model.files;
     let place = |at: crate::error::Pos| (at.line > 0).then(|| files.location(at));
+    let asked =
+        question.formula.as_ref().filter(|_| !question.progress).map_or(Default::default(), |ltl| ltl.at);
     match wrong {
         Wrong::EndState => (ViolationKind::InvalidEndState, String::new(), None),
+        Wrong::Claim if question.formula.is_some() => {
+            (ViolationKind::Ltl, format!("{} is violated", question.subject()), place(asked))
+        }
         Wrong::Claim => (ViolationKind::Ltl, "the never claim came to its end".to_string(), None),
+        Wrong::Cycle => {
+            let (kind, what) = match &question.formula {
+                _ if question.progress => (
+                    ViolationKind::NonProgressCycle,
+                    "an execution goes on for ever without progress".to_string(),
+                ),
+                Some(_) => (ViolationKind::Ltl, format!("{} is violated", question.subject())),
+                None => {
+                    (ViolationKind::AcceptanceCycle, "an execution passes accept labels for ever".to_string())
+                }
+            };
+            (kind, what, place(asked))
+        }
         Wrong::Fault(fault, at) => {
             let (kind, message) = match fault {
                 Fault::Assert(number) => {

@@ -7,6 +7,7 @@
 //! | `lower` | the tree to control graphs and register code |
 //! | `program`, `shape`, `vm`, `system` | the compiled semantics: states as bytes, steps as Spin stores them |
 //! | `watch` | trace assertions |
+//! | `question`, `ltl` | what is asked; formulas to never claims |
 //! | `por` | which steps commute |
 //! | `interp` | a second, simple semantics, for replay and for the tests |
 //! | `check`, `clock`, `trace`, `trail`, `simulate` | verdicts and when to stop, counterexamples, Spin's trails, running a model |
@@ -29,8 +30,11 @@ mod check;
 mod clock;
 mod error;
 mod interp;
+#[cfg(test)]
+mod lassos;
 mod lexer;
 mod lower;
+mod ltl;
 mod merge;
 mod options;
 mod parser;
@@ -38,6 +42,7 @@ mod por;
 mod preprocess;
 mod print;
 mod program;
+mod question;
 mod reading;
 mod shape;
 mod simulate;
@@ -52,7 +57,8 @@ mod watch;
 pub use ast::*;
 pub use check::{Checked, check, load, load_with, replay};
 pub use error::{Diagnostic, Error, Files, Pos};
-pub use options::{Claims, Options, Progress, Search, StoreKind};
+pub use options::{Claims, Options, Progress, Property, Search, StoreKind};
 pub use parser::{parse, parse_with};
+pub use question::properties;
 pub use reading::{ENDINGS, Reading};
 pub use simulate::{Ask, Ended, Guide, simulate};

@@ -7,13 +7,25 @@ pub use selvedge_explicit::{Progress, Search, StoreKind};
 /// What to do with never claims and `ltl` blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Claims {
-    /// Let the first never claim move along; refuse liveness questions.
+    /// Check a property of the model, or the one asked for, on finite and infinite executions.
     #[default]
     Check,
-    /// Let it move along, and look only at its end and its assertions.
+    /// Let the first never claim move along, and look only at its end and its assertions.
     Safety,
     /// Check the model without them.
     Ignore,
+}
+
+/// Which property is checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Property {
+    /// The model's own: its `ltl` block or never claim; without one, that no cycle passes an `accept` label.
+    #[default]
+    Own,
+    /// One of several, by its name ([`properties`](crate::properties)).
+    Named(String),
+    /// Every infinite execution passes `progress` labels for ever.
+    Progress,
 }
 
 /// What to check, and how.
@@ -39,6 +51,8 @@ pub struct Options {
     pub shortest: bool,
     /// Never claims and `ltl` blocks.
     pub claims: Claims,
+    /// Which of them.
+    pub property: Property,
     /// Bytes that the search may use.
     pub memory: Option<u64>,
     /// Time that it may take, from `started`, or else from when [`check`](crate::check()) is called.
@@ -67,6 +81,7 @@ impl Options {
             reduce: self.reduce && !self.shortest,
             free_cycles: self.free_cycles,
             all_errors: self.all_errors,
+            cycles: false,
             // The time is that of the whole check, which looks at it itself.
             limits: selvedge_explicit::Limits { memory: self.memory, time: None, depth: self.depth },
         }

@@ -28,6 +28,8 @@ pub(crate) struct Source {
     pub(crate) private: bool,
 }
 
+/// The file that a formula of the command line is from.
+pub(crate) const FORMULA: &str = "--formula";
 /// Files may include files; deeper than this is a loop.
 const DEEPEST_INCLUDE: usize = 40;
 /// Expansions that go through more tokens than this, or nest deeper, are not a model.
@@ -75,6 +77,13 @@ pub(crate) fn preprocess(
         state.macros.insert(word.clone(), Macro { parameters: None, body });
     }
     state.file(text, 0, directory.map(Path::to_path_buf), 0)?;
+    if let Some(formula) = reading.formula {
+        let number = state.files.0.len();
+        state.files.0.push(FORMULA.to_string());
+        for part in ["ltl formula {", formula, "}"] {
+            state.file(part, number as u16, None, 0)?;
+        }
+    }
     if state.stopped.get() {
         return Err(Error::Stopped);
     }

@@ -226,6 +226,7 @@ pub(crate) struct Place {
     /// A process may stay here for ever: `end` label, or the end of the body.
     pub(crate) valid_end: bool,
     pub(crate) progress: bool,
+    pub(crate) accept: bool,
     /// The end of the body.
     pub(crate) is_end: bool,
     /// Spin's number of it, which is what `pc_value` gives.

@@ -22,13 +22,15 @@ pub struct Reading<'a> {
     pub definitions: &'a [String],
     /// Folders below which included files may lie, besides the model's own.
     pub folders: &'a [PathBuf],
+    /// One more property of the model: a formula, as in an `ltl` block. Its text is its name.
+    pub formula: Option<&'a str>,
     /// Asked now and then; `false` ends the reading with [`Error::Stopped`](crate::Error::Stopped).
     pub go_on: &'a dyn Fn() -> bool,
 }
 
 impl Default for Reading<'_> {
     fn default() -> Self {
-        Reading { definitions: &[], folders: &[], go_on: &|| true }
+        Reading { definitions: &[], folders: &[], formula: None, go_on: &|| true }
     }
 }
 

@@ -5,10 +5,11 @@
 
 use std::collections::HashSet;
 
-use selvedge_explicit::{Fault as FaultId, Successor, Successors, TransitionSystem};
+use selvedge_explicit::{Fault as FaultId, Problem, Successor, Successors, TransitionSystem};
 
 use crate::error::Pos;
 use crate::program::{Kind, Op, Program, Trans};
+use crate::question::Accepts;
 use crate::vm::{Fault, Machine, State, cut, location, set_location, shape_of};
 
 /// One statement executed by one process: the grain of a trace.
@@ -31,6 +32,8 @@ pub(crate) enum Wrong {
     Claim,
     /// No process can move and not all are at a valid end.
     EndState,
+    /// An execution goes on for ever that must not.
+    Cycle,
 }
 
 /// Statements that one step may take, over all its ways.
@@ -59,6 +62,10 @@ pub(crate) struct System<'p> {
     current: State,
     message: Vec<i32>,
     uses_enabled: bool,
+    /// Whose `accept` labels make a state accepting.
+    pub(crate) accepts: Accepts,
+    /// Whether an execution that has ended goes on as it is. One without progress does not, as in Spin.
+    pub(crate) stutters: bool,
     /// Keep the statements of every step.
     pub(crate) record: bool,
     pub(crate) paths: Vec<Vec<Micro>>,
@@ -77,6 +84,8 @@ impl<'p> System<'p> {
             next: Vec::new(),
             current: Vec::new(),
             message: Vec::new(),
+            accepts: Accepts::Nobody,
+            stutters: true,
             uses_enabled: program.ops.iter().any(|op| matches!(op, Op::Enabled(..))),
             record: false,
             paths: Vec::new(),
@@ -94,6 +103,16 @@ impl<'p> System<'p> {
             self.wrongs.len() - 1
         });
         FaultId(number as u32)
+    }
+
+    /// What a search found.
+    pub(crate) fn wrong_of(&self, problem: Problem) -> Wrong {
+        match problem {
+            Problem::Initial(fault) | Problem::Stuck(fault) | Problem::Step { fault, .. } => {
+                self.wrongs[fault.0 as usize]
+            }
+            Problem::Cycle { .. } => Wrong::Cycle,
+        }
     }
 
     /// Type and place of the process in slot `slot` of the shape (the claim is slot 0).
@@ -674,7 +693,16 @@ impl<'p> System<'p> {
         let mut moved = false;
         for number in place.first..place.last {
             let trans = &program.trans[number as usize];
-            let ok = self.machine.run(program, trans.guard, &mut current, base, 0).is_ok();
+            let result = self.machine.run(program, trans.guard, &mut current, base, 0);
+            if let (Err(fault), true, false) = (result, report, self.machine.stopped) {
+                self.emit_fault(
+                    Wrong::Fault(fault, trans.at),
+                    pid,
+                    &[Micro { pid: CLAIM, trans: number }],
+                    out,
+                );
+            }
+            let ok = result.is_ok();
             let enabled = match trans.kind {
                 Kind::Plain => trans.guard.is_empty() || self.machine.regs[0] != 0,
                 Kind::Else => !moved,
@@ -796,7 +824,14 @@ impl TransitionSystem for System<'_> {
     }
 
     fn stutter(&mut self, state: &[u8], out: &mut Successors) {
+        if !self.stutters {
+            return;
+        }
         if self.program.claim.is_none() {
+            // An execution that ends at an accept label stays there for ever; elsewhere there is nothing to see.
+            if self.accepting(state) {
+                self.emit(state, 0, 0, &[], out, Pos::default());
+            }
             return;
         }
         let report = self.processes(state) == 0;
@@ -804,6 +839,18 @@ impl TransitionSystem for System<'_> {
         for (next, micro) in moves {
             self.emit(&next, 0, 0, &[micro], out, Pos::default());
         }
+    }
+
+    fn accepting(&self, state: &[u8]) -> bool {
+        let shape = &self.machine.shapes.list[usize::from(shape_of(self.program, state))];
+        let watched = match self.accepts {
+            Accepts::Nobody => 0,
+            Accepts::Claim => 1,
+            Accepts::All => shape.procs.len(),
+        };
+        shape.procs[..watched].iter().any(|&(ty, at)| {
+            self.program.procs[usize::from(ty)].places[location(self.program, state, at as usize)].accept
+        })
     }
 
     fn safe(&mut self, state: &[u8], process: u32) -> bool {

@@ -3,11 +3,12 @@
 use selvedge_core::{Decision, Schedule, Step, ThreadId, Trace};
 use selvedge_explicit::{Found, Problem, Successors, TransitionSystem};
 
-use crate::ast::{Stmt, StmtId, StmtKind};
+use crate::ast::{Expr, Stmt, StmtId, StmtKind};
 use crate::error::Error;
 use crate::interp::{Choice, Cut, END, Interpreter, State, Trouble};
 use crate::print::Printer;
 use crate::program::Program;
+use crate::question::{Accepts, Question};
 use crate::system::{CLAIM, Micro, System, Wrong};
 use crate::vm::Fault;
 
@@ -23,6 +24,8 @@ pub(crate) struct Witness {
     pub(crate) explanation: String,
     /// Values that did not fit on the way.
     pub(crate) cuts: Vec<Cut>,
+    /// The step with which the cycle begins.
+    pub(crate) cycle: Option<usize>,
 }
 
 /// A step of the path: whose, which of its successors, and the statements of it.
@@ -84,24 +87,24 @@ fn steps_from(system: &mut System<'_>, state: &[u8]) -> (Vec<Edge>, Vec<bool>) {
 
 /// The statements behind a path of states, with the fewest preemptions, replayed by the interpreter.
 pub(crate) fn witness(
+    question: &Question,
     program: &Program,
     system: &mut System<'_>,
     found: &Found,
     go_on: &dyn Fn() -> bool,
 ) -> Result<Witness, Error> {
     let (steps, preemptions) = cheapest(program, system, found, go_on)?;
-    let wrong = match found.problem {
-        Problem::Initial(fault) | Problem::Stuck(fault) | Problem::Step { fault, .. } => {
-            system.wrongs[fault.0 as usize]
-        }
+    let cycle = match found.problem {
+        Problem::Cycle { start } => Some(start),
+        _ => None,
     };
-    let played = replay(program, &steps, wrong, go_on)?;
+    let played = replay(question, program, &steps, system.wrong_of(found.problem), cycle, go_on)?;
     let counted = played.preemptions;
     if counted != preemptions {
         return Err(Error::Replay(format!("{counted} preemptions instead of {preemptions}")));
     }
     let Played { trace, switches, explanation, cuts, .. } = played;
-    Ok(Witness { schedule: schedule(&steps), steps, trace, preemptions, switches, explanation, cuts })
+    Ok(Witness { schedule: schedule(&steps), steps, trace, preemptions, switches, explanation, cuts, cycle })
 }
 
 /// The same path of the model whose steps are not merged.
@@ -265,6 +268,13 @@ pub(crate) fn run(system: &mut System<'_>, schedule: &Schedule) -> Result<(Probl
     {
         return Ok((Problem::Stuck(fault), states));
     }
+    // A state that was there before, with an accepting one in between.
+    let key = system.key();
+    if let Some(start) = states[..states.len() - 1].iter().position(|before| before[key..] == state[key..])
+        && states[start..].iter().any(|state| system.accepting(state))
+    {
+        return Ok((Problem::Cycle { start }, states));
+    }
     misfit(states.len() - 1, "there is no violation at its end")
 }
 
@@ -281,9 +291,11 @@ struct Played {
 
 /// Runs steps through the interpreter.
 fn replay(
+    question: &Question,
     program: &Program,
     steps: &[Taken],
     wrong: Wrong,
+    cycle: Option<usize>,
     go_on: &dyn Fn() -> bool,
 ) -> Result<Played, Error> {
     let model = &program.model;
@@ -304,7 +316,15 @@ fn replay(
     let (mut preemptions, mut before) = (0, None);
     let mut seen: Option<Trouble> = None;
     let mut claim_ended = false;
+    // For a cycle: the state before each step, and where the trace of the cycle begins.
+    let (mut states, mut loop_start) = (Vec::new(), None);
     for (number, step) in steps.iter().enumerate() {
+        if cycle.is_some() {
+            states.push(state.clone());
+        }
+        if cycle == Some(number) {
+            loop_start = Some(player.trace.steps.len());
+        }
         let owner = step.owner as usize;
         let last_step = number + 1 == steps.len();
         let mut preemption = match before {
@@ -352,6 +372,9 @@ fn replay(
         Wrong::Fault(Fault::Endless, _) => true,
         Wrong::Fault(..) => matches!(seen, Some(Trouble::Error(_))),
         Wrong::Claim => claim_ended,
+        Wrong::Cycle => {
+            cycle.is_some_and(|start| goes_on(&player.interpreter, question, &states, &state, start))
+        }
         Wrong::EndState => {
             let interpreter = &player.interpreter;
             (0..state.procs.len()).all(|pid| !interpreter.enabled(&state, pid))
@@ -362,8 +385,28 @@ fn replay(
         return fail(steps.len().saturating_sub(1), "the interpreter sees no violation");
     }
     let explanation = player.waiting(&state);
+    player.trace.loop_start = loop_start.filter(|&start| start < player.trace.steps.len());
     let cuts = player.interpreter.take_cuts();
     Ok(Played { trace: player.trace, explanation, preemptions, switches: player.switches, cuts })
+}
+
+/// Whether the states from `start` on are a cycle that is wrong; `end` is the state after the last.
+fn goes_on(
+    interpreter: &Interpreter<'_>,
+    question: &Question,
+    states: &[State],
+    end: &State,
+    start: usize,
+) -> bool {
+    let processes = question.accepts == Accepts::All;
+    let violated = question.formula.as_ref().is_none_or(|ltl| {
+        let mut letter =
+            |expr: &Expr, at: usize| interpreter.eval(&states[at], None, expr).is_ok_and(|value| value != 0);
+        !crate::ltl::holds(&ltl.formula, states.len(), start, &mut letter)
+    });
+    interpreter.visible(&states[start]) == interpreter.visible(end)
+        && states[start..].iter().any(|state| interpreter.accepting(state, processes))
+        && violated
 }
 
 /// Plays statements and writes them down.

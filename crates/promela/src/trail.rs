@@ -124,7 +124,13 @@ pub(crate) fn write(program: &Program, witness: &Witness) -> String {
     if program.claim.is_some() {
         text += &format!("-2:{}:-2\n", numbers.claim);
     }
+    let cycle: Option<usize> =
+        witness.cycle.map(|at| witness.steps[..at].iter().map(|step| step.micros.len()).sum());
     for (step, micro) in (1..).zip(witness.steps.iter().flat_map(|taken| &taken.micros)) {
+        if cycle.is_some_and(|cycle| cycle + 1 == step) {
+            // The cycle begins here.
+            text += "-1:-1:-1\n";
+        }
         let trans = &program.trans[micro.trans as usize];
         let number = if trans.stmt == END {
             // The end of a process has no statement; its transition belongs to one type.

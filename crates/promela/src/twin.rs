@@ -21,10 +21,10 @@ struct Truth {
 }
 
 /// A step: who moved, who has control, the state after it, and whether something went wrong.
-type Edge = (usize, usize, Option<State>, bool);
+pub(crate) type Edge = (usize, usize, Option<State>, bool);
 
 /// All steps of one process from a state: atomic sequences to their end.
-fn edges(interpreter: &Interpreter<'_>, state: &State, pid: usize) -> Vec<Edge> {
+pub(crate) fn edges(interpreter: &Interpreter<'_>, state: &State, pid: usize) -> Vec<Edge> {
     let mut out = Vec::new();
     let mut work: Vec<(State, usize, usize, bool, bool)> = vec![(state.clone(), pid, pid, false, true)];
     while let Some((state, runner, mover, failed, first)) = work.pop() {
@@ -113,21 +113,21 @@ fn truth(model: &Model, most: usize) -> Option<Truth> {
 }
 
 /// A small pseudo-random generator.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
 
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+    pub(crate) fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
         from[self.roll(from.len() as u64) as usize]
     }
 }
 
 /// A random model of two or three small processes.
-fn generate(seed: u64) -> String {
+pub(crate) fn generate(seed: u64) -> String {
     let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678);
     let mut text = String::from(
         "byte x, y; bool b;\nchan c = [1] of { byte };\nchan r = [0] of { byte };\nchan e = [2] of { byte };\n",
@@ -367,7 +367,7 @@ impl Paths<'_> {
 }
 
 /// How many times as many models as in an ordinary run: the number in `SELVEDGE_LONG`, ten where that is no number.
-fn times() -> u64 {
+pub(crate) fn times() -> u64 {
     let value = std::env::var("SELVEDGE_LONG").ok();
     value.map_or(1, |value| value.parse().unwrap_or(10).max(1))
 }

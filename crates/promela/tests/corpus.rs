@@ -6,7 +6,12 @@
 mod common;
 
 use common::{Directives, models};
-use selvedge_promela::{Checked, Options, Search, check, load, replay};
+use selvedge_promela::{Checked, Claims, Options, Search, check, load, replay};
+
+/// Questions about infinite executions have models of their own.
+fn safety() -> Options {
+    Options { claims: Claims::Safety, ..Options::default() }
+}
 
 #[test]
 fn every_model_gives_its_expected_verdict() {
@@ -16,8 +21,7 @@ fn every_model_gives_its_expected_verdict() {
         let directives = Directives::of(&path);
         let model = load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
         let name = path.display();
-        let checked =
-            check(&model, &Options::default(), &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let checked = check(&model, &safety(), &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e}"));
         let outcome = &checked.outcome;
         let verdict = outcome.violation().map_or("holds", |violation| violation.kind.name());
         assert_eq!(verdict, directives.expect, "{name}");
@@ -30,12 +34,12 @@ fn every_model_gives_its_expected_verdict() {
             }
             assert_eq!(violation.trace.preemptions(), violation.preemptions, "{name}");
             // The schedule is enough to see the same violation again.
-            let again = replay(&model, Default::default(), &violation.schedule)
-                .unwrap_or_else(|e| panic!("{name}: {e}"));
+            let again =
+                replay(&model, &safety(), &violation.schedule).unwrap_or_else(|e| panic!("{name}: {e}"));
             let again = again.outcome.violation().expect("a replay ends in a violation").clone();
             assert_eq!((again.kind, &again.message), (violation.kind, &violation.message), "{name}");
         }
-        let full = Options { all_errors: true, ..Options::default() };
+        let full = Options { all_errors: true, ..safety() };
         let rows = check(&model, &full, &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e}")).outcome.rows;
         if !directives.rows.is_empty() {
             let states: Vec<u64> = rows.iter().filter_map(|row| row.states).collect();
@@ -48,14 +52,14 @@ fn every_model_gives_its_expected_verdict() {
                 preemptions: Some(bound as u32),
                 at_bound: true,
                 all_errors: true,
-                ..Options::default()
+                ..safety()
             };
             let states = check(&model, &options, &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(states.outcome.statistics.states, row.states, "{name} at bound {bound}");
         }
         // Reduction and the other orders find a violation exactly where there is one.
         for search in [Search::Dfs, Search::Bfs] {
-            let options = Options { search, reduce: true, ..Options::default() };
+            let options = Options { search, reduce: true, ..safety() };
             let other = check(&model, &options, &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(other.outcome.violation().is_some(), verdict != "holds", "{name} {search:?}");
         }
@@ -68,7 +72,7 @@ fn all_bounds_cost_no_more_than_none() {
     for path in models() {
         let model = load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
         let run = |search| {
-            let options = Options { search, all_errors: true, ..Options::default() };
+            let options = Options { search, all_errors: true, ..safety() };
             check(&model, &options, &mut |_| true).unwrap_or_else(|e| panic!("{e}")).outcome.statistics
         };
         let (layered, plain) = (run(Search::Layered), run(Search::Dfs));
@@ -86,7 +90,7 @@ fn bcs_from_bound_to_bound_agrees_with_the_layers() {
         let model = load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
         for all_errors in [false, true] {
             let run = |search| {
-                let options = Options { search, all_errors, ..Options::default() };
+                let options = Options { search, all_errors, ..safety() };
                 check(&model, &options, &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e}"))
             };
             let (bcs, layered) = (run(Search::Bcs), run(Search::Layered));

@@ -116,11 +116,17 @@ fn labels_that_ask_of_infinite_executions_are_named_as_an_assumption() {
         assert_eq!(guarantee.is_final(), guarantee.assumptions.is_empty());
         guarantee.assumptions.contains(AssumptionKind::SafetyOnly)
     };
-    for label in ["accept", "accept_all", "progress", "progress2"] {
+    for (label, checked) in
+        [("accept", true), ("accept_all", true), ("progress", false), ("progress2", false)]
+    {
         let text = format!(
             "byte x; active proctype P() {{ do :: x < 9 -> if :: {label}: x++ fi :: else -> break od }}"
         );
-        assert!(safety(&text, Claims::Check), "{label}");
+        assert_eq!(safety(&text, Claims::Check), !checked, "{label}");
+        assert!(safety(&text, Claims::Ignore), "{label}");
+        // A formula says nothing of the labels.
+        assert!(safety(&format!("{text} ltl p {{ [] (x < 10) }}"), Claims::Check), "{label}");
+        assert!(safety(&format!("{text} ltl p {{ <> (x == 9) }}"), Claims::Check), "{label}");
     }
     let inline = "byte x; inline f() { skip; progress: x++ } active proctype P() { f(); f() }";
     assert!(safety(inline, Claims::Check));
@@ -132,6 +138,7 @@ fn labels_that_ask_of_infinite_executions_are_named_as_an_assumption() {
     // A property that was left out is one that was not checked.
     let formula = "byte x; active proctype P() { x = 1 } ltl p { <> (x == 7) }";
     assert!(safety(formula, Claims::Ignore));
+    assert!(!safety(&formula.replace("== 7", "== 1"), Claims::Check));
     let claim = "byte x; active proctype P() { x = 1 } never { accept: do :: x != 7 od }";
     assert!(safety(claim, Claims::Ignore));
     assert!(!safety("byte x; active proctype P() { x = 1 } never { do :: x != 7 od }", Claims::Check));

@@ -272,7 +272,7 @@ fn an_endless_step_is_shown() {
     let outcome = check(&model, &Options::default(), &mut |_| true).expect("it is checked").outcome;
     let violation = outcome.violation().expect("it does not end");
     assert_eq!(violation.kind.name(), "step-limit");
-    let again = selvedge_promela::replay(&model, selvedge_promela::Claims::Check, &violation.schedule);
+    let again = selvedge_promela::replay(&model, &Options::default(), &violation.schedule);
     assert!(again.expect("it replays").outcome.violation().is_some());
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }

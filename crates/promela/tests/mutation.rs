@@ -128,12 +128,22 @@ fn every_error_is_reported_with_its_place() {
 }
 
 #[test]
-fn liveness_is_refused_with_a_remedy() {
+fn what_is_not_there_for_liveness_is_refused_with_a_remedy() {
     let text = "byte x; active proctype P() { x = 1 } ltl p { <> (x == 1) }";
     let model = parse(text, "live.pml", None, &[]).expect("it is a model");
-    let error =
-        check(&model, &Options::default(), &mut |_| true).expect_err("liveness is refused").to_string();
-    assert!(error.contains("infinite executions") && error.contains("--no-claim"), "{error}");
+    let plain = Options::default;
+    for (options, option) in [
+        (Options { preemptions: Some(0), ..plain() }, "--preemptions"),
+        (Options { store: selvedge_promela::StoreKind::HashCompact, ..plain() }, "--store"),
+        (Options { all_errors: true, ..plain() }, "--all-errors"),
+        (Options { search: selvedge_promela::Search::Bfs, ..plain() }, "--search"),
+        (Options { search: selvedge_promela::Search::Bcs, ..plain() }, "--search"),
+        (Options { free_cycles: true, ..plain() }, "--free-cycles"),
+    ] {
+        let error = check(&model, &options, &mut |_| true).expect_err("it is refused").to_string();
+        assert!(error.contains("infinite executions") && error.contains("--no-claim"), "{error}");
+        assert!(error.contains(option), "{error}");
+    }
     let without = Options { claims: Claims::Ignore, ..Options::default() };
     assert!(check(&model, &without, &mut |_| true).expect("safety is checked").outcome.holds());
 }

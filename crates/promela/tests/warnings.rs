@@ -89,8 +89,7 @@ fn a_replay_warns_of_its_own_steps() {
     let model = parse(text, "t", None, &[]).expect("it is a model");
     let checked = check(&model, &Options::default(), &mut |_| true).expect("it is checked");
     let schedule = &checked.outcome.violation().expect("y is 1").schedule;
-    let again =
-        selvedge_promela::replay(&model, selvedge_promela::Claims::Check, schedule).expect("it replays");
+    let again = selvedge_promela::replay(&model, &Options::default(), schedule).expect("it replays");
     let texts: Vec<&str> = again.truncated.iter().map(|(_, text)| text.as_str()).collect();
     assert_eq!(texts, ["257 becomes 1"]);
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use selvedge_promela::{Claims, ENDINGS, Error, Guide, Progress, Reading, Search, StoreKind};
+use selvedge_promela::{Claims, ENDINGS, Error, Guide, Progress, Property, Reading, Search, StoreKind};
 use selvedge_report::{Origin, Report};
 
 use super::{Answer, Checked, FrontEnd, Request};
@@ -33,6 +33,9 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
         "--shortest",
         "--all-errors",
         "--no-claim",
+        "--ltl",
+        "--formula",
+        "--progress",
         "--free-cycles",
         "--trail",
         "-D",
@@ -43,53 +46,93 @@ pub(super) const FRONT_END: FrontEnd = FrontEnd {
 
 fn check(request: &Request<'_>) -> anyhow::Result<Answer> {
     let stop = interrupt::stop();
-    let given = request.options;
-    let options = options(given)?;
-    let checked = load_and_check(request, &options, stop).map_err(|error| anyhow!("{error}"))?;
-    if let (Some(path), Some(trail)) = (&given.trail, &checked.trail) {
-        std::fs::write(path, trail).with_context(|| format!("cannot write {path}; choose another file"))?;
+    let begin = Instant::now();
+    let mut options = options(request.options)?;
+    options.started = Some(begin);
+    let mut line = Line::start(stop);
+    let model = read(request, begin, stop).map_err(|error| anyhow!("{error}"))?;
+    let mut list = Vec::new();
+    for asked in questions(request, model.as_ref()) {
+        let options = selvedge_promela::Options { property: property(&asked)?, ..options.clone() };
+        let checked = match (&model, request.replay) {
+            (None, _) => Ok(unread(request)),
+            (Some(model), Some(schedule)) => selvedge_promela::replay(model, &options, schedule),
+            (Some(model), None) => {
+                selvedge_promela::check(model, &options, &mut |progress| line.show(&progress))
+            }
+        };
+        let checked = checked.map_err(|error| anyhow!("{error}"))?;
+        let wrote = list.iter().any(|(_, other): &(_, selvedge_promela::Checked)| other.trail.is_some());
+        if let (Some(path), Some(trail), false) = (&request.options.trail, &checked.trail, wrote) {
+            std::fs::write(path, trail)
+                .with_context(|| format!("cannot write {path}; choose another file"))?;
+        }
+        list.push((asked, checked));
     }
-    let subject =
-        request.file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    drop(line);
+    let checked = list.into_iter().map(|(asked, checked)| told(request, &asked, checked)).collect();
+    Ok(Answer { checked, reservation: None })
+}
+
+/// The options of each check: one, or one for each of a model's several properties.
+fn questions(request: &Request<'_>, model: Option<&selvedge_promela::Model>) -> Vec<Options> {
+    let given = request.options;
+    let chosen = given.ltl.is_some() || given.formula.is_some() || given.progress || given.no_claim;
+    let names = model.map(selvedge_promela::properties).unwrap_or_default();
+    if chosen || names.is_empty() || request.replay.is_some() && names.len() > 1 {
+        return vec![given.clone()];
+    }
+    names.into_iter().map(|name| Options { ltl: Some(name), ..given.clone() }).collect()
+}
+
+/// The report of a check.
+fn told(request: &Request<'_>, asked: &Options, checked: selvedge_promela::Checked) -> Checked {
+    let file = request.file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let progress = asked.progress.then_some("progress");
+    let subject = match asked.ltl.as_deref().or(asked.formula.as_deref()).or(progress) {
+        Some(":never:") | None => file,
+        Some(property) => format!("{file}: {}", property.trim()),
+    };
     let origin = Origin {
         file: request.file.display().to_string(),
         filter: None,
-        arguments: given.words(|_| true).collect(),
+        arguments: asked.words(|_| true).collect(),
         words: Vec::new(),
     };
     let violation = checked.outcome.violation();
-    let replay = violation.map(|violation| from_token(&violation.schedule, given, &origin));
+    let replay = violation.map(|violation| from_token(&violation.schedule, asked, &origin));
     let report = Report { subject, engine: "explicit".to_string(), outcome: checked.outcome };
-    Ok(Answer { checked: vec![Checked { report, origin, replay, notes: None }], reservation: None })
+    Checked { report, origin, replay, notes: None }
 }
 
-/// Reads the model and checks it, or runs one execution of it again. The time is that of both.
-fn load_and_check(
+/// Reads the model; `None` if it was told to stop. The time is that of the reading and the search.
+fn read(
     request: &Request<'_>,
-    options: &selvedge_promela::Options,
+    begin: Instant,
     stop: &'static AtomicBool,
-) -> Result<selvedge_promela::Checked, Error> {
-    let mut line = Line::start(stop);
-    let begin = Instant::now();
-    let is_over = || options.time.is_some_and(|limit| begin.elapsed() >= limit);
-    let go_on = || !stop.load(Ordering::Relaxed) && !is_over();
+) -> Result<Option<selvedge_promela::Model>, Error> {
     let given = request.options;
-    let reading = Reading { definitions: &given.define, folders: &given.include, go_on: &go_on };
-    let model = match selvedge_promela::load_with(request.file, &reading) {
-        Err(Error::Stopped) => {
-            let reason = match given.time.filter(|_| is_over()) {
-                Some(limit) => format!("the time limit of {} s was reached", limit.0.as_secs_f64()),
-                None => "the reading of the model was interrupted".to_string(),
-            };
-            return Ok(selvedge_promela::Checked::unsearched(&reason));
-        }
-        model => model?,
+    let is_over = || given.time.is_some_and(|limit| begin.elapsed() >= limit.0);
+    let go_on = || !stop.load(Ordering::Relaxed) && !is_over();
+    let reading = Reading {
+        definitions: &given.define,
+        folders: &given.include,
+        formula: given.formula.as_deref(),
+        go_on: &go_on,
     };
-    if let Some(schedule) = request.replay {
-        return selvedge_promela::replay(&model, options.claims, schedule);
+    match selvedge_promela::load_with(request.file, &reading) {
+        Err(Error::Stopped) => Ok(None),
+        model => model.map(Some),
     }
-    let options = selvedge_promela::Options { started: Some(begin), ..options.clone() };
-    selvedge_promela::check(&model, &options, &mut |progress| line.show(&progress))
+}
+
+/// The answer where the reading of the model was stopped.
+fn unread(request: &Request<'_>) -> selvedge_promela::Checked {
+    let reason = match request.options.time.filter(|_| !interrupt::stop().load(Ordering::Relaxed)) {
+        Some(limit) => format!("the time limit of {} s was reached", limit.0.as_secs_f64()),
+        None => "the reading of the model was interrupted".to_string(),
+    };
+    selvedge_promela::Checked::unsearched(&reason)
 }
 
 fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
@@ -133,10 +176,25 @@ fn options(given: &Options) -> anyhow::Result<selvedge_promela::Options> {
         all_errors: given.all_errors,
         shortest: given.shortest,
         claims: if given.no_claim { Claims::Ignore } else { Claims::Check },
+        property: Property::Own,
         memory: given.memory.map(|memory| memory.0),
         time: given.time.map(|time| time.0),
         started: None,
         depth: given.depth.map(u64::from),
+    })
+}
+
+/// The property that is asked for.
+fn property(given: &Options) -> anyhow::Result<Property> {
+    let asked = [given.ltl.is_some(), given.formula.is_some(), given.progress, given.no_claim];
+    if asked.into_iter().filter(|&asked| asked).count() > 1 {
+        bail!("--ltl, --formula, --progress and --no-claim each say what is checked; give one of them");
+    }
+    let name = given.ltl.as_deref().or(given.formula.as_deref().map(str::trim));
+    Ok(match name {
+        _ if given.progress => Property::Progress,
+        Some(name) => Property::Named(name.to_string()),
+        None => Property::Own,
     })
 }
 

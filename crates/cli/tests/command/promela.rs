@@ -337,3 +337,29 @@ fn the_time_limit_holds_for_the_reading_of_a_model() {
     let told = seen.out.replace('\n', " ");
     assert!(told.contains("the time limit of 0.001 s was reached before the search began"), "{told}");
 }
+
+#[test]
+fn every_property_has_a_verdict_and_a_replay_of_its_own() {
+    let model = corpus("live/starvation.pml");
+    let seen = run(&["check", &model], 1);
+    for line in [
+        "HOLDS: starvation.pml: excludes",
+        "VIOLATED: starvation.pml: served",
+        "the property 'some' is violated",
+    ] {
+        assert!(seen.out.contains(line), "{line}\n{}", seen.out);
+    }
+    let one = run(&["check", &model, "--ltl", "served"], 1);
+    assert!(one.out.contains("and so on for ever") && !one.out.contains("excludes"), "{}", one.out);
+    let token = one.out.split("--replay ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let again = run(&["check", &model, "--ltl", "served", "--replay", token.expect("a token")], 1);
+    assert!(again.out.contains("and so on for ever"), "{}", again.out);
+    let own = run(&["check", &model, "--formula", "<> (in[0] && in[1])"], 1);
+    assert!(own.out.contains("the property '<> (in[0] && in[1])' is violated"), "{}", own.out);
+    assert!(run(&["check", &model, "--formula", "[] (!in[0] || !in[1])"], 0).out.contains("final"));
+    assert!(run(&["check", &model, "--formula", "[] (in[0]"], 2).err.contains("--formula:1:"));
+    assert!(run(&["check", &model, "--formula", "in[0] } ltl q { in[1]"], 2).err.contains("one formula"));
+    assert!(run(&["check", &model, "--progress", "--no-claim"], 2).err.contains("give one of them"));
+    let bound = run(&["check", &model, "--ltl", "served", "--preemptions", "2"], 2);
+    assert!(bound.err.contains("a bound on preemptions is not supported with liveness yet"), "{}", bound.err);
+}

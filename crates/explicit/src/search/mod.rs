@@ -1,6 +1,7 @@
 //! The searches. Only the files of this folder loop over states.
 
 mod budget;
+mod cycles;
 mod deep;
 mod layered;
 mod worklist;
@@ -90,6 +91,9 @@ pub struct Options {
     pub free_cycles: bool,
     /// Go on after a violation and visit everything.
     pub all_errors: bool,
+    /// Look for cycles through accepting states too: depth first, with an exact store, without a bound, without
+    /// reduction, to the first violation. The order and those options are not asked for then.
+    pub cycles: bool,
     /// When to give up.
     pub limits: Limits,
 }
@@ -119,6 +123,11 @@ pub enum Problem {
     },
     /// The last state of the path is stuck.
     Stuck(Fault),
+    /// The last state of the path is that at `start`, and there is an accepting one on the way back to it.
+    Cycle {
+        /// Where the cycle begins, among the states of the path.
+        start: usize,
+    },
 }
 
 /// A violation and the states that lead to it. With [`Problem::Step`], the step goes on from the last.
@@ -165,6 +174,8 @@ pub struct Report {
     pub found: Option<Found>,
     /// There is a violation within this bound, and a limit was reached before a way to it could be shown.
     pub unshown: Option<u32>,
+    /// There is a cycle through an accepting state, and a limit was reached before it could be shown.
+    pub unshown_cycle: bool,
     /// Violations met; more than one only with [`Options::all_errors`].
     pub errors: u64,
     /// Bounds that were finished.
@@ -221,6 +232,7 @@ pub fn search<S: TransitionSystem>(
     let mut budget = Budget::new(options.limits, progress);
     let exact = options.store == StoreKind::Exact;
     let mut report = match options.search {
+        _ if options.cycles => cycles::cycles(system, options, &mut budget),
         Search::Layered if exact => layered::layered(system, options, &mut budget),
         Search::Dfs | Search::Bfs if exact => worklist::worklist(system, options, &mut budget),
         _ => deep::deep(system, options, &mut budget),

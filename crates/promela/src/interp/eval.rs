@@ -149,7 +149,7 @@ impl<'m> Interpreter<'m> {
     }
 
     /// The value of an expression that starts no process.
-    pub(super) fn eval(&self, state: &State, pid: Option<usize>, expr: &Expr) -> Result<i32, Trouble> {
+    pub(crate) fn eval(&self, state: &State, pid: Option<usize>, expr: &Expr) -> Result<i32, Trouble> {
         Ok(match &expr.kind {
             ExprKind::Const(value) => *value,
             ExprKind::Place(place) => self.load(state, pid, place)?,

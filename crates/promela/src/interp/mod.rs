@@ -12,7 +12,7 @@ mod watch;
 
 use std::cell::RefCell;
 
-use crate::ast::{Basic, Model, StmtId, Type, Var};
+use crate::ast::{Basic, Model, Proctype, StmtId, Type, Var};
 use crate::error::Pos;
 
 pub(crate) use control::Point;
@@ -221,7 +221,9 @@ impl<'m> Interpreter<'m> {
         }
         let process = &self.model.procs[ty];
         if args.len() != process.params {
-            return Err(Trouble::Error("a process is run with more or fewer arguments than it has parameters"));
+            return Err(Trouble::Error(
+                "a process is run with more or fewer arguments than it has parameters",
+            ));
         }
         let mut locals: Vec<Vec<i32>> = process.locals.iter().map(|var| self.zeros(var)).collect();
         for (index, &value) in args.iter().enumerate() {
@@ -236,6 +238,27 @@ impl<'m> Interpreter<'m> {
             self.create(state, Some(pid), index, var)?;
         }
         Ok(pid as i32)
+    }
+
+    /// A state without its hidden variables, which are no part of it.
+    pub(crate) fn visible(&self, state: &State) -> State {
+        let mut state = state.clone();
+        for (values, _) in state.globals.iter_mut().zip(&self.model.globals).filter(|(_, var)| var.hidden) {
+            values.clear();
+        }
+        state
+    }
+
+    /// Whether the claim stands at an `accept` label, or with `processes` also one of them.
+    pub(crate) fn accepting(&self, state: &State, processes: bool) -> bool {
+        let accepts = |body: &Proctype, point: &Option<Point>| {
+            let labels = point.as_ref().map(|point| &self.statement(body, point).labels);
+            labels.is_some_and(|labels| labels.iter().any(|label| label.starts_with("accept")))
+        };
+        let claim = self.claim.map(|claim| &self.model.claims[claim]);
+        claim.zip(state.claim.as_ref()).is_some_and(|(body, claim)| accepts(body, &claim.point))
+            || processes
+                && state.procs.iter().any(|process| accepts(&self.model.procs[process.ty], &process.point))
     }
 
     /// Whether every process may stay where it is for ever.

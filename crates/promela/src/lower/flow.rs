@@ -301,6 +301,7 @@ impl<'a> Lowerer<'a> {
                     .fold(0, u32::saturating_add),
                 valid_end: element == graph.end || has("end"),
                 progress: has("progress"),
+                accept: has("accept"),
                 is_end: element == graph.end,
                 // Nobody asks where a claim or a trace is.
                 state: if self.process < self.model.procs.len() {

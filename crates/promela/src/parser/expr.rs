@@ -8,7 +8,7 @@ use crate::error::Pos;
 use crate::lexer::Tok;
 
 /// More operators in a row than this are not a model, and would exhaust the stack.
-const LONGEST_CHAIN: u32 = 500;
+pub(super) const LONGEST_CHAIN: u32 = 500;
 
 impl Parser<'_> {
     pub(super) fn expression(&mut self) -> Parse<Expr> {

@@ -1,9 +1,14 @@
-//! `ltl` blocks. They are read and kept; checking them is liveness, which is refused for now.
+//! `ltl` blocks, with Spin's operators and their precedence: `->` and `<->` bind least and group to the left, as all
+//! that take two formulas do.
 
+use super::expr::LONGEST_CHAIN;
 use super::{Parse, Parser};
 use crate::ast::{Formula, Ltl};
 use crate::error::Pos;
 use crate::lexer::Tok;
+
+/// Makes a formula of two.
+type Pair = fn(Box<Formula>, Box<Formula>) -> Formula;
 
 impl Parser<'_> {
     pub(super) fn ltl_block(&mut self, at: Pos) -> Parse<()> {
@@ -28,52 +33,64 @@ impl Parser<'_> {
 
     fn formula(&mut self) -> Parse<Formula> {
         self.nested(|p| {
-            let left = p.disjunction()?;
-            let pair = |p: &mut Self, make: fn(Box<Formula>, Box<Formula>) -> Formula| {
-                p.next();
-                Ok(make(Box::new(left.clone()), Box::new(p.formula()?)))
-            };
-            match &p.peek().tok {
-                Tok::Op("->") => pair(p, Formula::Implies),
-                Tok::Op("<->") => pair(p, Formula::Equivalent),
-                Tok::Ident(w) if &**w == "implies" => pair(p, Formula::Implies),
-                Tok::Ident(w) if &**w == "equivalent" => pair(p, Formula::Equivalent),
-                _ => Ok(left),
-            }
+            p.row(Self::disjunction, |tok| match tok {
+                Tok::Op("->") => Some(Formula::Implies),
+                Tok::Op("<->") => Some(Formula::Equivalent),
+                Tok::Ident(w) if &**w == "implies" => Some(Formula::Implies),
+                Tok::Ident(w) if &**w == "equivalent" => Some(Formula::Equivalent),
+                _ => None,
+            })
         })
     }
 
-    fn disjunction(&mut self) -> Parse<Formula> {
-        let mut left = self.conjunction()?;
-        while self.peek().is("||") || self.peek().is("|") || self.peek().is("\\/") {
+    /// Formulas with operators of one precedence between them, from left to right.
+    fn row(
+        &mut self,
+        part: fn(&mut Self) -> Parse<Formula>,
+        operator: fn(&Tok) -> Option<Pair>,
+    ) -> Parse<Formula> {
+        let mut left = part(self)?;
+        let mut operators = 0;
+        while let Some(make) = operator(&self.peek().tok) {
+            // Each operator makes the tree a level deeper.
+            operators += 1;
+            if operators > LONGEST_CHAIN {
+                let message = format!("more than {LONGEST_CHAIN} operators in a row");
+                return self.fail_with(self.at(), message, "split the formula");
+            }
             self.next();
-            left = Formula::Or(Box::new(left), Box::new(self.conjunction()?));
+            left = make(Box::new(left), Box::new(part(self)?));
         }
         Ok(left)
+    }
+
+    fn disjunction(&mut self) -> Parse<Formula> {
+        self.row(Self::conjunction, |tok| match tok {
+            Tok::Op("||" | "|" | "\\/") => Some(Formula::Or),
+            _ => None,
+        })
     }
 
     fn conjunction(&mut self) -> Parse<Formula> {
-        let mut left = self.until()?;
-        while self.peek().is("&&") || self.peek().is("&") || self.peek().is("/\\") {
-            self.next();
-            left = Formula::And(Box::new(left), Box::new(self.until()?));
-        }
-        Ok(left)
+        self.row(Self::until, |tok| match tok {
+            Tok::Op("&&" | "&" | "/\\") => Some(Formula::And),
+            _ => None,
+        })
     }
 
     fn until(&mut self) -> Parse<Formula> {
-        let mut left = self.nested(Self::temporal)?;
-        while let Tok::Ident(word) = self.peek().tok.clone() {
-            let make: fn(Box<Formula>, Box<Formula>) -> Formula = match &*word {
-                "U" | "until" | "stronguntil" => Formula::Until,
-                "W" | "weakuntil" => Formula::WeakUntil,
-                "V" | "R" | "release" => Formula::Release,
-                _ => break,
-            };
-            self.next();
-            left = make(Box::new(left), Box::new(self.nested(Self::temporal)?));
-        }
-        Ok(left)
+        self.row(
+            |p| p.nested(Self::temporal),
+            |tok| match tok {
+                Tok::Ident(word) => match &**word {
+                    "U" | "until" | "stronguntil" => Some(Formula::Until),
+                    "W" | "weakuntil" => Some(Formula::WeakUntil),
+                    "V" | "R" | "release" => Some(Formula::Release),
+                    _ => None,
+                },
+                _ => None,
+            },
+        )
     }
 
     fn temporal(&mut self) -> Parse<Formula> {

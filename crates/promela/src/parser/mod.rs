@@ -18,7 +18,7 @@ use std::rc::Rc;
 use crate::ast::{Model, MtypeSet, Place, Proctype, StmtId, VarRef};
 use crate::error::{Diagnostic, Error, Files, Pos};
 use crate::lexer::{Tok, Token};
-use crate::preprocess::preprocess;
+use crate::preprocess::{FORMULA, preprocess};
 use crate::reading::Reading;
 
 /// Reads a model. `directory` is where `#include` looks; `definitions` are `NAME` or `NAME=VALUE`.
@@ -57,6 +57,17 @@ pub fn parse_with(
     }
     if parser.errors.is_empty() {
         parser.model.statements = parser.next_stmt;
+        if let Some(text) = reading.formula {
+            let files = &parser.model.files.0;
+            let given = |ltl: &&mut crate::ast::Ltl| files[usize::from(ltl.at.file)] == FORMULA;
+            let mut given: Vec<_> = parser.model.ltl.iter_mut().filter(given).collect();
+            let [ltl] = given.as_mut_slice() else {
+                return Err(Error::Request(
+                    "--formula takes one formula; give the others in ltl blocks".to_string(),
+                ));
+            };
+            ltl.name = text.trim().to_string();
+        }
         return Ok(parser.model);
     }
     parser.errors.truncate(MOST_ERRORS);

@@ -109,6 +109,40 @@ pub(crate) fn ask_spin_to_depth(path: &Path, depth: u64) -> Option<(Spin, bool)>
     run_spin(path, &["-o1", "-o2", "-o3"], &["-DNOCLAIM", "-DBFS"], depth)
 }
 
+/// Asks Spin which properties of a model are violated: each is a name of an `ltl` block, `progress`, or nothing for the
+/// model's own claim or `accept` labels. Of a
+/// question that Spin does not answer there is none.
+pub(crate) fn ask_spin_for_ever(path: &Path, properties: &[String]) -> Option<Vec<Option<bool>>> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::copy(path, folder.path().join("m.pml")).expect("it can be copied");
+    let run = |program: &str, args: &[&str]| {
+        let output = Command::new(program).args(args).current_dir(folder.path()).output().ok()?;
+        Some(String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr))
+    };
+    run("spin", &["-a", "-o1", "-o2", "-o3", "m.pml"])?;
+    let compile = |flags: &[&str], name: &str| {
+        let plain = ["-O1", "-w", "-DNOREDUCE", "-DNOFAIR", "-DVECTORSZ=4096", "-DMEMLIM=2000"];
+        run("gcc", &[&plain, flags, &["-o", name, "pan.c"]].concat())
+    };
+    compile(&[], "pan")?;
+    if properties.iter().any(|property| property == "progress") {
+        compile(&["-DNP"], "pan_np")?;
+    }
+    let violated = |property: &String| {
+        let args: &[&str] = match property.as_str() {
+            "" => &["-a"],
+            "progress" => &["-l"],
+            name => &["-a", "-N", name],
+        };
+        let pan = folder.path().join(if property == "progress" { "pan_np" } else { "pan" });
+        let text = run(&pan.display().to_string(), &[args, &["-m1000000", "-w18"]].concat())?;
+        let errors =
+            text.lines().find_map(|line| line.split("errors: ").nth(1))?.trim().parse::<u64>().ok()?;
+        (!text.contains("max search depth too small")).then_some(errors > 0)
+    };
+    Some(properties.iter().map(violated).collect())
+}
+
 fn run_spin(path: &Path, optimisations: &[&str], flags: &[&str], depth: u64) -> Option<(Spin, bool)> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let name = path.file_name().expect("a file");
