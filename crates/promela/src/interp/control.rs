@@ -92,6 +92,10 @@ impl<'m> Interpreter<'m> {
     /// Where control comes to rest on its way to a point: `goto`, `break` and `unless` are passed through. From within an
     /// atomic sequence (`atomic`) it rests at the one that leads out of it.
     pub(super) fn rest(&self, body: &Proctype, mut point: Point, atomic: bool) -> Option<Point> {
+        if body.body.is_empty() {
+            // Only declarations: it is at its end.
+            return None;
+        }
         for _ in 0..100_000 {
             let stmt = self.statement(body, &point);
             let watched = |label: &String| {
