@@ -50,6 +50,7 @@ use self::marks::Marks;
 use self::node::{Few, Node, member};
 use super::backtrack::last_thread;
 use super::context_cost::is_beyond;
+use super::effort::Looks;
 use super::{Choice, Finished, Point, Prefix, Report, Strategy, Wanted};
 use crate::deadline::Deadline;
 use crate::lattice::{Lattice, MOST_THREADS, Piece, Trail, each};
@@ -170,8 +171,8 @@ impl CbPor {
     }
 
     /// Looks at no more states than a fixed multiple of what is run.
-    pub(super) fn limited(mut self) -> Self {
-        self.walk.get_mut().marks.cost.effort.limit();
+    pub(super) fn limited(mut self, looks: Looks) -> Self {
+        self.walk.get_mut().marks.cost.effort.limit(looks);
         self
     }
 

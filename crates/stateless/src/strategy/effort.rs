@@ -9,10 +9,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::deadline::Deadline;
 
+/// How many looks `cb-por` may take before another strategy takes its place.
+///
+/// ```
+/// use selvedge_stateless::strategy::{Looks, Parameters};
+/// assert_eq!(Parameters::default().looks, Looks::default());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Looks {
+    /// Before anything was run.
+    pub first: u64,
+    /// For each step that was run.
+    pub a_step: u64,
+}
+
+impl Default for Looks {
+    /// As many at first as take some tenths of a second, and for each step as many as take a thousand times as long as it.
+    fn default() -> Self {
+        Looks { first: 1 << 20, a_step: 1 << 9 }
+    }
+}
+
 /// What a search has looked at, and may.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effort {
     deadline: Deadline,
+    looks_a_step: u64,
     /// How many more looks it may take; `None` if that is not limited.
     left: Option<u64>,
     looks: u64,
@@ -25,16 +47,12 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// Looks that a search may take before it has run anything: about as many as take half a second.
-    const BASE: u64 = 1 << 20;
-    /// Looks for each step that was run.
-    const A_STEP: u64 = 1 << 9;
     /// The clock is read once in so many looks.
     const POLL: u64 = 1 << 10;
 
-    /// From now on, only so much.
-    pub(crate) fn limit(&mut self) {
-        self.left = Some(Self::BASE);
+    /// From now on, only so many.
+    pub(crate) fn limit(&mut self, looks: Looks) {
+        (self.left, self.looks_a_step) = (Some(looks.first), looks.a_step);
     }
 
     pub(crate) fn heed(&mut self, deadline: Deadline) {
@@ -49,7 +67,7 @@ impl Effort {
     /// An execution of so many steps was run.
     pub(crate) fn ran(&mut self, steps: usize) {
         if let Some(left) = &mut self.left {
-            *left = left.saturating_add(steps as u64 * Self::A_STEP);
+            *left = left.saturating_add((steps as u64).saturating_mul(self.looks_a_step));
         }
     }
 

@@ -33,6 +33,7 @@ pub use cb_por::{CbPor, Lesson};
 pub use depth::Depth;
 pub use dfs::Dfs;
 pub use dpor::Dpor;
+pub use effort::Looks;
 pub use iterative::{Cost, Iterative};
 pub use named::{Bound, Named, Parameters, Unheeded};
 pub use optimal::Optimal;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::effort::Looks;
 use super::within_reason::WithinReason;
 use super::{Bpor, CbPor, Cost, Depth, Dfs, Dpor, Iterative, Optimal, Pct, Random};
 use crate::coverage::Coverage;
@@ -162,7 +163,7 @@ impl Named {
                 let cb_por = CbPor::new(needed, told.yields).remembering(told.states);
                 let cb_por = if self == Named::Optimal { cb_por.in_square_memory() } else { cb_por };
                 let cb_por = if told.at_bound { cb_por.at_bound() } else { cb_por };
-                Box::new(WithinReason::new(cb_por, needed, told.yields))
+                Box::new(WithinReason::new(cb_por, needed, told.yields, told.looks))
             }
             Named::CbPorAll => Box::new(CbPor::new(needed, told.yields).all()),
             Named::Bpor | Named::BporPlain => {
@@ -287,6 +288,8 @@ pub struct Parameters {
     pub phase_preemptions: u32,
     /// How many states `cb-por` remembers, about, and `optimal` within a bound at most.
     pub states: usize,
+    /// How much `cb-por` may look at before another strategy takes its place.
+    pub looks: Looks,
     /// The depth of the bugs that probabilistic concurrency testing looks for.
     pub pct_depth: u32,
     /// Where random choices begin.
@@ -316,6 +319,7 @@ impl Default for Parameters {
             at_bound: false,
             phase_preemptions: 0,
             states: 1 << 23,
+            looks: Looks::default(),
             pct_depth: 3,
             seed: 0x5E1_7ED6E,
         }

@@ -6,6 +6,7 @@
 
 use selvedge_core::{Bounds, Measure};
 
+use super::effort::Looks;
 use super::{Bpor, CbPor, Choice, Finished, Lesson, Optimal, Point, Prefix, Report, Strategy, Wanted};
 use crate::deadline::Deadline;
 
@@ -25,9 +26,9 @@ enum Search {
 }
 
 impl WithinReason {
-    /// This search, which has these bounds.
-    pub(super) fn new(cb_por: CbPor, most: Option<u32>, yields: Option<u32>) -> Self {
-        WithinReason { search: Search::CbPor(Box::new(cb_por.limited())), most, yields }
+    /// This search, which has these bounds, as long as it takes no more looks than this.
+    pub(super) fn new(cb_por: CbPor, most: Option<u32>, yields: Option<u32>, looks: Looks) -> Self {
+        WithinReason { search: Search::CbPor(Box::new(cb_por.limited(looks))), most, yields }
     }
 
     fn now(&self) -> &dyn Strategy {

@@ -181,6 +181,14 @@ fn the_sentence_names_the_fair_bound_where_it_cuts_something_off() {
 }
 
 #[test]
+fn a_search_that_changes_its_strategy_reaches_every_local_state_within_the_bound() {
+    verify_all(LIMITS, 12, |case| case.changes_strategy());
+    for theme in [Theme::Joins, Theme::Yields] {
+        verify_theme(theme, LIMITS, 12, |case| case.changes_strategy());
+    }
+}
+
+#[test]
 fn cb_por_all_reaches_every_state_within_the_bound() {
     verify_all(LIMITS, 15, |case| case.cb_por_all());
 }

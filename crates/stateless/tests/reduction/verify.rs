@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use selvedge_core::{Assumption, AssumptionKind, Bounds, Decision, Guarantee, Verdict};
-use selvedge_stateless::strategy::{Bpor, CbPor, Dpor, Named, Optimal, Parameters};
+use selvedge_stateless::strategy::{Bpor, CbPor, Dpor, Looks, Named, Optimal, Parameters};
 use selvedge_stateless::{
     Choice, Coverage, Explorer, Finished, Point, Prefix, Settings, StateHash, Strategy,
 };
@@ -318,6 +318,39 @@ impl Case {
                 if violated && found.violation.is_none() {
                     let is_named = found.fair.is_some() || !found.complete;
                     equal(&named("a violation is missed, and the bound named"), is_named, true)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A search that changes its strategy on the way, sooner or later, has the same answers.
+    pub(crate) fn changes_strategy(&self) -> Verified {
+        let orders = self.brute.orders_within(u32::MAX);
+        for first in [0, 3, 10, 40, 100] {
+            for (preemptions, unbounded) in
+                [(Some(0), false), (Some(1), false), (Some(2), false), (None, true)]
+            {
+                let looks = Looks { first, a_step: 0 };
+                let yields = self.limits.yields;
+                let told = Parameters { preemptions, unbounded, yields, looks, ..Parameters::default() };
+                let search = |keep_going: bool| {
+                    let settings = Settings { keep_going, ..self.settings() };
+                    self.search_with(Named::CbPor.algorithm(&told).as_mut(), settings)
+                };
+                let named = |what: &str| format!("{first} looks, within {preemptions:?}: {what}");
+                let within = preemptions.unwrap_or(u32::MAX);
+                let least = self.least_violation().filter(|least| *least <= within);
+                let found = search(true)?;
+                equal(&named("violation"), found.violation.is_some(), least.is_some())?;
+                if !unbounded {
+                    equal(&named("least violation"), search(false)?.violation, least)?;
+                }
+                if found.violation.is_none() {
+                    self.same_local_states(&found, within).map_err(|error| named(&error))?;
+                    let all = self.brute.orders_within(within) == orders;
+                    equal(&named("complete, although not all was run"), found.complete && !all, false)?;
+                    equal(&named("orders, more than there are"), found.orders.len().max(orders), orders)?;
                 }
             }
         }
