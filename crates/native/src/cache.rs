@@ -1,7 +1,8 @@
 //! The folder with what programs are linked against, in the user's cache.
 //!
-//! Whoever can write there decides what runs in the programs that are compiled. So the folder is the user's alone, nothing above
-//! it can be written to by everybody, and what is in it is compared with what belongs there.
+//! Whoever can write there decides what runs in the programs that are compiled. So the folder is the user's alone, and what is in
+//! it is compared with what belongs there. Nothing above it can be written to by everybody, but for a folder like `/tmp` in which
+//! nobody can replace what is another's (sticky), if the cache is in a folder of the user's below it.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Write as _};
@@ -47,9 +48,11 @@ fn folder_in(cache: &Path, compiler: Command) -> io::Result<PathBuf> {
     // SAFETY: takes nothing.
     let user = unsafe { libc::geteuid() };
     let there = cache.ancestors().find(|above| above.exists()).unwrap_or(cache);
-    for above in fs::canonicalize(there).map_err(|error| refused(there, &error.to_string()))?.ancestors() {
+    let there = fs::canonicalize(there).map_err(|error| refused(there, &error.to_string()))?;
+    for above in there.ancestors() {
         let found = fs::metadata(above).map_err(|error| refused(above, &error.to_string()))?;
-        if found.mode() & 0o002 != 0 {
+        let is_sticky = found.mode() & 0o1000 != 0 && above != there;
+        if found.mode() & 0o002 != 0 && !is_sticky {
             return Err(refused(above, "everybody can write to it"));
         }
         if found.uid() != user && found.uid() != 0 {
@@ -158,6 +161,12 @@ mod tests {
         assert!(refused(&shared).contains("everybody can write to it"));
         assert!(refused(&shared.join("mine")).contains("everybody can write to it"));
         assert_eq!(fs::read_dir(&shared).unwrap().count(), 0, "nothing was made there");
+        // In a folder of this user's there nobody else can replace anything, unless everybody can.
+        let own = shared.join("own");
+        fs::create_dir(&own).unwrap();
+        make(&own.join("cache")).unwrap();
+        fs::set_permissions(&shared, Permissions::from_mode(0o777)).unwrap();
+        assert!(refused(&own.join("cache")).contains("everybody can write to it"));
         // A link may lead to what is another's, and so may a path.
         let linked = place.path().join("linked");
         fs::create_dir(&linked).unwrap();
