@@ -1,7 +1,7 @@
 //! The default ends on programs with many threads. It walked through every state of an execution before: 12 threads with a
 //! lock each took seconds, and 40 never ended.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use selvedge_core::{Outcome, Verdict};
@@ -61,7 +61,7 @@ fn a_search_that_changes_its_strategy_keeps_its_answer() {
 /// `Mark` walks through exponentially many states here, between two executions, and is not limited: only the deadline ends it.
 #[test]
 fn a_search_ends_in_the_middle_of_what_it_looks_at() {
-    static INTERRUPT: AtomicBool = AtomicBool::new(true);
+    static INTERRUPT: AtomicBool = AtomicBool::new(false);
     let interpreter = Interpreter::new(program(40, "lock #; unlock #; lock #; unlock #"));
     let over = Settings { time_limit: Some(Duration::from_millis(200)), ..Settings::default() };
     let interrupted = Settings { interrupt: Some(&INTERRUPT), ..Settings::default() };
@@ -71,7 +71,14 @@ fn a_search_ends_in_the_middle_of_what_it_looks_at() {
         for mut strategy in
             [CbPor::new(Some(2), Some(1)), CbPor::new(None, Some(1)), CbPor::new(Some(2), Some(1)).all()]
         {
+            INTERRUPT.store(false, Ordering::Relaxed);
+            let later = std::thread::spawn(|| {
+                std::thread::sleep(Duration::from_millis(200));
+                INTERRUPT.store(true, Ordering::Relaxed);
+            });
             let outcome = explore(&interpreter, &mut strategy, &settings, &mut |_| ()).unwrap();
+            later.join().unwrap();
+            assert!(outcome.statistics.executions > Some(0), "it was under way: {outcome:?}");
             let Verdict::Inconclusive(gap) = &outcome.verdict else { panic!("{outcome:?}") };
             assert_eq!(gap.reason, reason);
         }
