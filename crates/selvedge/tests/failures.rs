@@ -579,6 +579,19 @@ fn a_daemon_that_sleeps_for_ever_is_no_livelock() {
     }
 }
 
+/// A loop that counts on the heap may be taken for one that never ends: the report says what was not looked at.
+#[test]
+fn a_livelock_says_that_the_heap_was_not_looked_at() {
+    let outcome = Checker::new().max_steps(200).explore(|| {
+        loop {
+            thread::yield_now();
+        }
+    });
+    let violation = violation(&outcome);
+    assert_eq!(violation.kind, ViolationKind::Livelock);
+    assert!(violation.message.contains("Memory on the heap was not looked at"), "{}", violation.message);
+}
+
 /// What such a thread does before main has ended is checked. Main that waits for one does not end, and a thread that yields for
 /// ever is a livelock.
 #[test]

@@ -75,8 +75,16 @@ fn look_at<E: Execution + ?Sized>(execution: &mut E, decisions: &[Decision]) -> 
     }
     let who = names(execution, &points[since..]);
     let goes = if who.len() == 1 { "goes" } else { "go" };
+    let same = match last {
+        Some(State::Whole(_)) => "everything is as it was before",
+        // What a thread keeps on the heap is not looked at.
+        _ => {
+            "the stacks and Selvedge's types are as they were before. Memory on the heap was not looked at: if the loop \
+             counts there and would end, raise the limit (Checker::max_steps)"
+        }
+    };
     let message = format!(
-        "livelock: {} {goes} in a circle, and nothing comes of it: after {} steps everything is as it was before",
+        "livelock: {} {goes} in a circle, and nothing comes of it: after {} steps {same}",
         who.join(" and "),
         decisions.len()
     );
